@@ -2,8 +2,11 @@
 """Start, test or check Next in Line. You need only Python 3.11 or newer.
 
   python3 run.py           start database, demo company, web pages and workers; Ctrl-C stops all
-  python3 run.py test      run every test; other arguments go to pytest, e.g. run.py test -k line
-       --fast              leave out the browser, killed processes and long searches
+  python3 run.py test      run every test; other arguments go to pytest, e.g. run.py test -k line;
+                           if few fail, run those again, and name what then passes
+       --fast              leave out the browser, started processes and long searches
+       --long              take an hour for each test that has a long form: the fault matrix and
+                           the kills, run.py test --long tests/faults/line tests/faults/whole_site
        --coverage          also measure which lines and branches of the product the tests run,
                            and fail below the floor in pyproject.toml
        -n 0                run one test at a time, for a debugger (default: three at a time)
@@ -53,7 +56,7 @@ def main(arguments: list[str]) -> None:
     """Check the machine, install missing requirements, then exec the requested program."""
     command, options = arguments[:1], arguments[1:]
     if command == ["test"]:
-        requirements, program = TESTS, ["-m", "pytest", *pytest_options(options)]
+        requirements, program = TESTS, ["-m", "tests.house.suite", *pytest_options(options)]
     elif command == ["check"]:
         requirements, program = TESTS, ["-m", "tests.house.check", *options]
     else:
@@ -62,6 +65,8 @@ def main(arguments: list[str]) -> None:
     with only_one_at_a_time() as lock:
         install_what_is_missing(requirements, lock)
     os.chdir(ROOT)
+    if command == ["test"]:  # which starts very many processes that import the same modules
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.execv(str(PYTHON), [str(PYTHON), *program])
 
 
@@ -81,7 +86,7 @@ def up_options(arguments: list[str]) -> list[str]:
     """Return the options for `manage.py up`; refuse unknown ones before anything is installed."""
     parser = argparse.ArgumentParser(
         usage="run.py [--port N] [--no-demo]\n"
-        "       run.py test [--fast] [--coverage] [pytest arguments]\n"
+        "       run.py test [--fast] [--long] [--coverage] [pytest arguments]\n"
         "       run.py check [--fix]",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

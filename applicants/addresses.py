@@ -22,7 +22,7 @@ def normal_address(email: str) -> str:
     text = email.strip()
     if has_unseen_characters(text):
         return text.lower()
-    local, at, domain = same_letters(text).rpartition("@")
+    local, at, domain = address_letters(text).rpartition("@")
     try:
         ascii_domain = domain.encode("idna").decode("ascii").lower()
     except UnicodeError:  # a label is empty or too long
@@ -42,7 +42,7 @@ def valid_address(email: str) -> str:
     return email
 
 
-def same_letters(text: str) -> str:
+def address_letters(text: str) -> str:
     """Return a text without differences of case and width, as the part of an address before @."""
     return unicodedata.normalize("NFKC", text).casefold()
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
@@ -83,14 +84,19 @@ class Requester:
 
 
 def send_code(
-    email: str, *, by: Requester, about: str = SIGNING_IN, if_not_you: str = IGNORE
+    email: str,
+    *,
+    by: Requester,
+    subject: str = SUBJECT,
+    about: str = SIGNING_IN,
+    if_not_you: str = IGNORE,
 ) -> None:
     """Send a new code to a normalised address; it replaces the requester's previous code.
 
     Nothing is looked up about the address, so a caller cannot learn whether it is in use. At most
     MOST_CODES are sent to it within WINDOW, but each network can always get OWN_CODES. Further ones
-    are silently dropped. In the email, `about` says what the code is for, and `if_not_you` what to
-    do if the reader did not request it.
+    are silently dropped. In the email, `subject` and `about` say what the code is for, and
+    `if_not_you` what to do if the reader did not request it.
     """
     code = new_code()
     address = _hash_for_codes("address", email)
@@ -114,7 +120,7 @@ def send_code(
         if is_kept:
             mail.post_private_email(
                 to=email,
-                subject=SUBJECT,
+                subject=subject,
                 text=sign_in_code_text(code, about, if_not_you),
                 lifetime=LIFETIME,
             )
@@ -132,7 +138,8 @@ def sign_in_code_text(code: str, about: str, if_not_you: str) -> str:
     return (
         f"{code}\n\n"
         f"This is your code. It is valid for {LIFETIME.seconds // 60} minutes and can be used"
-        " once.\n\n"
+        " once. Enter it in the browser where you asked for it:\n"
+        f"{settings.SITE_URL}/code/\n\n"
         f"{about}\n\n"
         f"{if_not_you}\n"
     )

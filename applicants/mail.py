@@ -75,7 +75,7 @@ def send_private_email(email_id: UUID) -> str:
         row.delete()
         return "unreadable"  # SECRET_KEY was changed, and the previous one is unknown
     try:
-        hand_over_email(compose_email(to=to, subject=subject, text=text, email_id=row.id))
+        hand_over_mail(compose_mail(to=to, subject=subject, text=text, email_id=row.id))
     except Refused as refused:
         logger.error("A private email was refused permanently: %s", refused.code)
         row.delete()
@@ -99,7 +99,7 @@ def mailed_address_digest(address: str) -> bytes:
     return salted_hmac("applicants.mail.address", address.lower(), algorithm="sha256").digest()
 
 
-def compose_email(
+def compose_mail(
     *, to: str, subject: str, text: str, email_id: UUID, html: str = ""
 ) -> EmailMultiAlternatives:
     """Build an email. The subject is joined to one line, so that no name can break the headers.
@@ -107,20 +107,20 @@ def compose_email(
     The Message-ID derives from the id, so that servers and mailboxes can recognise a second copy.
     """
     message = EmailMultiAlternatives(
-        " ".join(subject.split()), text, to=[to], headers={"Message-ID": message_id_of(email_id)}
+        " ".join(subject.split()), text, to=[to], headers={"Message-ID": mail_message_id(email_id)}
     )
     if html:
         message.attach_alternative(html, "text/html")
     return message
 
 
-def message_id_of(email_id: UUID) -> str:
+def mail_message_id(email_id: UUID) -> str:
     """Return the Message-ID of an email, which is the same for each attempt to send it."""
     domain = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].strip(" >") or "localhost"
     return f"<{email_id.hex}@{domain}>"
 
 
-def hand_over_email(message: EmailMessage) -> str:
+def hand_over_mail(message: EmailMessage) -> str:
     """Hand an email to the mail server; return the provider's id, or else the Message-ID.
 
     Raises Refused if sending can never succeed, and tasks.errors.Retry if it can later. Neither

@@ -21,6 +21,7 @@ def _drop_private_email_in_task(payload: dict[str, Any], _context: Context) -> N
     timeout_seconds=60,
     max_attempts=10,
     trusted_short=True,
+    urgent=True,
     waits_for_service=True,
     backoff=Backoff(base_seconds=2, cap_seconds=120, jitter_seconds=1),
     on_fail=_drop_private_email_in_task,

@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/run.py            takes hours; use an otherwise idle machine
     .venv/bin/python bench/run.py --quick    takes minutes: shows that all run, not how fast
-    .venv/bin/python bench/run.py --only pages frame
+    .venv/bin/python bench/run.py --only pages frame    replaces their results; the others stay
 
 Options after `--` go to bench/side_by_side.py, for example `-- --other /elsewhere/adapter.py`.
 """
@@ -37,7 +37,7 @@ BENCHMARKS = (
     Benchmark("side_by_side", "--rounds 1 --seconds 2 --waiting 300 --connections 8"),
     Benchmark("frame", "--rounds 1 --requests 30"),
     Benchmark("apply_floor", "--rounds 1 --seconds 2"),
-    Benchmark("overdue", "--rounds 1 --seats 100", "--rounds 5"),
+    Benchmark("overdue", "--rounds 1 --seats 100", "--rounds 3"),
     Benchmark("promotion", "--withdrawals 20 --waiting 5000"),
     Benchmark("pages", "--requests 10 --waiting 5000"),
     Benchmark("pages", None, "--log 1000000"),
@@ -75,11 +75,10 @@ def main() -> None:
         section, code = _run(each.name, arguments)
         sections.append(section)
         failed += [each.name] if code else []
-    table = "\n".join([_about(quick=options.quick), *sections])
     if options.dry:
-        print(table)
+        print("\n".join(sections))
     else:
-        _write(table)
+        _write(sections, keep_others=bool(options.only))
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")
 
@@ -107,8 +106,9 @@ def _run(name: str, arguments: list[str]) -> tuple[str, int]:
     took = time.monotonic() - start
     result = "" if run.returncode == 0 else f" **It ended with {run.returncode}.**"
     print(f"  {took:.0f} s, exit code {run.returncode}", file=sys.stderr, flush=True)
-    said = _without_repeats(run.stdout)
-    return f"### `{shown}`\n\n{_as_markdown(said)}\n\n{took:.0f} s.{result}\n", run.returncode
+    said = _as_markdown(_without_repeats(run.stdout))
+    about = f"{_about()}; {took:.0f} s.{result}"
+    return f"### `{shown}`\n\n{about}\n\n{said}\n", run.returncode
 
 
 def _without_repeats(said: str) -> list[str]:
@@ -134,20 +134,25 @@ def _as_markdown(lines: list[str]) -> str:
     return "\n".join(parts).strip("\n")
 
 
-def _about(*, quick: bool) -> str:
-    kind = "A brief run, which only shows that all of them run" if quick else "A whole run"
+def _about() -> str:
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}"
     return (
-        f"{kind}: {time.strftime('%Y-%m-%d')}, {machine}, load average {os.getloadavg()[0]:.1f}.\n"
+        f"{time.strftime('%Y-%m-%d')}, {machine}, load average {os.getloadavg()[0]:.1f} at the end"
     )
 
 
-def _write(table: str) -> None:
+def _write(sections: list[str], *, keep_others: bool) -> None:
+    """Write the sections between the two marks; `keep_others`: replace only those of that title."""
     before, found, rest = README.read_text().partition(BEGIN)
-    _, also_found, after = rest.partition(END)
+    kept, also_found, after = rest.partition(END)
     if not (found and also_found):
         raise SystemExit(f"{README} has no place for results")
-    README.write_text(f"{before}{BEGIN}\n\n{table}\n{END}{after}")
+    written = {section.partition("\n")[0]: section for section in sections}
+    if keep_others:
+        old = [f"### {text.strip()}\n" for text in kept.split("### ")[1:]]
+        written = {text.partition("\n")[0]: text for text in old} | written
+    text = "\n".join(written.values())
+    README.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def main() -> None:
 def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> None:
     """Queue deliveries for endpoints, each of a company of its own, and time the sending."""
     from pipeline.webhooks.endpoints import create_webhook_endpoint
-    from pipeline.webhooks.queue import Occurrence, queue_webhooks, start_delivering_webhooks
+    from pipeline.webhooks.queue import Occurrence, queue_webhooks, wake_webhook_queue
 
     clear()
     companies = [company() for _ in range(endpoints)]
@@ -67,7 +67,7 @@ def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> 
         ]
         queue_webhooks(each, events)
     cpu, began = cpu_seconds(worker), time.monotonic()
-    start_delivering_webhooks()
+    wake_webhook_queue()
     left = "SELECT count(*) FROM pipeline_webhookdelivery WHERE state = 'PENDING'"
     while harness.execute(left)[0][0]:
         time.sleep(0.05)
@@ -87,7 +87,6 @@ def arrival(url: str) -> None:
     from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.apply import apply
     from pipeline.webhooks.endpoints import create_webhook_endpoint
-    from tasks.enqueue import wake_workers
 
     clear()
     job = harness.make_job()
@@ -103,7 +102,6 @@ def arrival(url: str) -> None:
             name="Bench",
             actor=Actor(ActorKind.APPLICANT, person),
         )
-        wake_workers()  # in the product the announcer's thread does this after the commit
         time.sleep(PAUSE_SECONDS)
     time.sleep(2)
     found = stats(url)

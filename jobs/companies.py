@@ -25,7 +25,7 @@ def create_company(*, name: str, owner_email: str, password: str | None = None) 
     Without a password, a new account cannot sign in with one. The password of an existing account
     is never changed. Raises BadName, BadPassword, and ValidationError for a bad address.
     """
-    company = Company.objects.create(name=checked_name(name))
+    company = Company.objects.create(name=checked_company_name(name))
     owner = find_or_create_account(owner_email, password)
     Membership.objects.create(company=company, user=owner, role=Role.OWNER)
     security.info("company.created", extra={"company": str(company.id), "owner": str(owner.id)})
@@ -58,7 +58,7 @@ def set_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
     security.info("retention.changed", extra={"job": str(job_id), **values})
 
 
-def checked_name(name: str) -> str:
+def checked_company_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > NAME_LENGTH or not name.isprintable():
         raise BadName(f"A name has 1 to {NAME_LENGTH} printable characters.")

@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
-from jobs.companies import checked_name
+from jobs.companies import checked_company_name
 from jobs.errors import (
     ApiKeyNotFound,
     BadLifetime,
@@ -28,14 +28,21 @@ security = logging.getLogger("security")
 
 
 PREFIX = "nilk_"
+TEST_PREFIX = "nilk_test_"  # of a sandbox's keys; no other key begins with it
+_HINT_RANDOM = 4
 
 
-HINT_LENGTH = len(PREFIX) + 4
-
-
-def new_api_key() -> str:
+def new_api_key(*, is_test: bool = False) -> str:
     """Make a key of 256 random bits, so that an unsalted hash of it is safe to look up."""
-    return PREFIX + secrets.token_urlsafe(32)
+    if is_test:
+        return TEST_PREFIX + secrets.token_urlsafe(32)
+    key = PREFIX + secrets.token_urlsafe(32)
+    return new_api_key() if is_test_key(key) else key
+
+
+def is_test_key(key: str) -> bool:
+    """Tell whether a key, or the beginning of one, is a sandbox's."""
+    return key.startswith(TEST_PREFIX)
 
 
 def api_key_digest(key: str) -> bytes:
@@ -45,7 +52,7 @@ def api_key_digest(key: str) -> bytes:
 
 def api_key_hint(key: str) -> str:
     """Return the beginning of a key, which lets its owner recognise it."""
-    return key[:HINT_LENGTH]
+    return key[: len(TEST_PREFIX if is_test_key(key) else PREFIX) + _HINT_RANDOM]
 
 
 KEY_USE_NOTED_EVERY = timedelta(minutes=1)
@@ -70,13 +77,14 @@ def create_api_key(
     """
     if expires_in_days is not None and not 1 <= expires_in_days <= MOST_KEY_DAYS:
         raise BadLifetime(f"A key can be valid for 1 to {MOST_KEY_DAYS:,} days.")
-    if not Company.objects.filter(id=company_id).exists():
+    company = Company.objects.filter(id=company_id).first()
+    if company is None:
         raise CompanyNotFound
-    key = new_api_key()
+    key = new_api_key(is_test=company.is_test)
     row = ApiKey.objects.create(
         id=key_id or uuid7(),
         company_id=company_id,
-        name=checked_name(name),
+        name=checked_company_name(name),
         hint=api_key_hint(key),
         digest=api_key_digest(key),
         scopes=sorted(set(scopes)),

@@ -53,12 +53,30 @@ class Company(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     # Members without a passkey or an authenticator app cannot act for the company.
     requires_second_step = models.BooleanField(default=False, db_default=False)
+    # The live company whose sandbox this is. Its members are those of the live company.
+    sandbox_of: models.OneToOneField[Company | None, Company | None] = models.OneToOneField(
+        "self", models.PROTECT, null=True, related_name="sandbox"
+    )
+    # How far a sandbox's clock is ahead of the database's.
+    clock_offset_seconds = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         verbose_name_plural = "companies"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(clock_offset_seconds=0)
+                | Q(clock_offset_seconds__gt=0, sandbox_of__isnull=False),
+                name="company_clock_only_in_sandbox",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_test(self) -> bool:
+        """Tell whether this is a sandbox."""
+        return self.sandbox_of_id is not None
 
 
 class Role(models.TextChoices):
@@ -87,10 +105,19 @@ class Membership(models.Model):
 
 
 class Scope(models.TextChoices):
-    """Scope of an API key. WRITE allows what an owner may do, except managing keys and members."""
+    """Scope of an API key. WRITE allows what an owner may do, except managing keys and members.
+
+    APPLICANT_TOKENS lets a key make portal tokens, which act for applicants. No other scope
+    includes it.
+    """
 
     READ = "read"
     WRITE = "write"
+    APPLICANT_TOKENS = "applicant-tokens"
+
+
+# The scopes of a key whose maker names none.
+USUAL_SCOPES = (Scope.READ, Scope.WRITE)
 
 
 class ApiKey(models.Model):
@@ -99,9 +126,9 @@ class ApiKey(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(Company, models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=NAME_LENGTH)
-    hint = models.CharField(max_length=12)
+    hint = models.CharField(max_length=20)
     digest = models.BinaryField(max_length=32, unique=True)
-    scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
+    scopes = ArrayField(models.CharField(max_length=20, choices=Scope))
     created_at = models.DateTimeField(auto_now_add=True)
     # Accurate to a minute: not every use is recorded.
     last_used_at = models.DateTimeField(null=True)
@@ -114,7 +141,7 @@ class ApiKey(models.Model):
 
 
 class JobStatus(models.TextChoices):
-    """Status of a job: DRAFT → OPEN ↔ PAUSED → CLOSED. Only an OPEN job fills seats."""
+    """Status of a job: DRAFT → OPEN ↔ PAUSED, and either → CLOSED. Only OPEN fills seats."""
 
     DRAFT = "DRAFT"  # the company opens it
     OPEN = "OPEN"  # the company pauses or closes it
@@ -149,7 +176,11 @@ class Job(models.Model):
     chain_head = models.BinaryField(max_length=32)
     last_event_at = models.DateTimeField()
     last_txid = models.BigIntegerField(default=0)
+    # By the database's clock, also in a sandbox: so the decay worker needs to know no other.
     next_due_at = models.DateTimeField(null=True)
+    # Copies of the company's: a job of a sandbox, and how far its clock is ahead.
+    is_test = models.BooleanField(default=False, db_default=False)
+    clock_offset_seconds = models.BigIntegerField(default=0, db_default=0)
     policy_version = models.IntegerField(default=1)
     acknowledgment_window_seconds = models.IntegerField()
     acknowledge_first_seat = models.BooleanField()
@@ -178,6 +209,10 @@ class Job(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(head_ticket__lte=F("next_ticket")), name="job_head_ticket_bounded"
+            ),
+            models.CheckConstraint(
+                condition=Q(clock_offset_seconds=0) | Q(clock_offset_seconds__gt=0, is_test=True),
+                name="job_clock_only_in_sandbox",
             ),
             models.CheckConstraint(
                 condition=_within_policy_limits("acknowledgment_window_seconds")

@@ -25,6 +25,17 @@ def roles_of(user_id: UUID) -> dict[UUID, Role]:
     return {company_id: Role(role) for company_id, role in rows}
 
 
+def roles_with_sandboxes_of(user_id: UUID) -> tuple[dict[UUID, Role], dict[UUID, Role]]:
+    """Return an account's role in each company, and in each sandbox that in its live company.
+
+    In one query.
+    """
+    theirs = open_memberships().filter(user_id=user_id)
+    rows = list(theirs.values_list("company_id", "company__sandbox__id", "role"))
+    live = {company_id: Role(role) for company_id, _, role in rows}
+    return live, {sandbox_id: Role(role) for _, sandbox_id, role in rows if sandbox_id}
+
+
 def open_memberships() -> QuerySet[Membership]:
     """Return the memberships whose accounts may act for their company now.
 

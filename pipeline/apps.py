@@ -14,34 +14,37 @@ class PipelineConfig(AppConfig):
         In tests, the fixtures do this.
         """
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
+        from pipeline.integrations.request_log import start_recording_requests
         from pipeline.live.announcer import start_announcing
-        from pipeline.notifications.outbox import start_event_emails
+        from pipeline.notifications.outbox import start_outbox
         from pipeline.notifications.tracking import start_tracking_emails
-        from pipeline.services.outage import give_sign_of_life_as_chore
-        from pipeline.webhooks.follow_up import start_queueing_webhooks
+        from pipeline.services.outage import watch_for_outage_as_chore
+        from pipeline.webhooks.follow_up import start_webhook_follow_up
         from tasks.registry import chores
 
-        start_event_emails()
+        start_outbox()
         start_tracking_emails()
-        start_queueing_webhooks()
-        chores.append(give_sign_of_life_as_chore)
+        start_webhook_follow_up()
+        chores.append(watch_for_outage_as_chore)
         if not env.TESTING:
             start_announcing()
-            post_migrate.connect(
-                schedule_upkeep_of_migrated_app, sender=self, dispatch_uid="pipeline.upkeep"
-            )
+            if env.REQUEST_LOG:
+                start_recording_requests()
+            post_migrate.connect(self.schedule_upkeep, sender=self, dispatch_uid="pipeline.upkeep")
 
+    @staticmethod
+    def schedule_upkeep(**_: Any) -> None:
+        """Schedule the site's regular tasks in every migrated database."""
+        from pipeline.audit.task import ensure_anchoring_task
+        from pipeline.forecast.task import ensure_forecast_task
+        from pipeline.maintenance.task import ensure_maintenance_task
+        from pipeline.notifications.company_task import ensure_company_emails
+        from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
+        from pipeline.webhooks.task import ensure_webhooks_tasks
 
-def schedule_upkeep_of_migrated_app(**_: Any) -> None:
-    """Schedule the site's regular tasks in every migrated database."""
-    from pipeline.audit.task import ensure_anchoring_task
-    from pipeline.maintenance.task import ensure_maintenance_task
-    from pipeline.notifications.company_task import ensure_company_emails
-    from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
-    from pipeline.webhooks.task import ensure_webhooks_tasks
-
-    ensure_maintenance_task()
-    ensure_anchoring_task()
-    ensure_end_of_retention()
-    ensure_company_emails()
-    ensure_webhooks_tasks()
+        ensure_maintenance_task()
+        ensure_anchoring_task()
+        ensure_end_of_retention()
+        ensure_company_emails()
+        ensure_webhooks_tasks()
+        ensure_forecast_task()

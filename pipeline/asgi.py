@@ -22,7 +22,7 @@ from pipeline.live.streams import PREFIX, stream  # noqa: E402
 from pipeline.server.fixed_answers import (  # noqa: E402
     LIVE,
     RememberedAnswers,
-    StaticFiles,
+    StaticFileAnswers,
     fixed_answer_alive,
 )
 from pipeline.server.proxies import behind_proxies  # noqa: E402
@@ -34,7 +34,7 @@ get_resolver().url_patterns  # noqa: B018  read now, or the first request of eac
 limit_request_statements()
 
 _pages = WSGIAdapter(_django)
-_files = StaticFiles()
+_files = StaticFileAnswers()
 _remembered = RememberedAnswers()
 
 

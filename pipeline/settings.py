@@ -11,7 +11,9 @@ from csp.constants import NONE, SELF
 from pipeline.api.openapi.settings import spectacular_settings
 from pipeline.config import env
 from pipeline.config.allauth import allauth_settings
+from pipeline.config.error_reports import start_error_reports
 from pipeline.config.logging import configure_logging
+from pipeline.config.receipt_keys import former_receipt_key_from_text, receipt_key_from_text
 from pipeline.database.cluster import Cluster
 from pipeline.database.roles import APPLICATION, OWNER
 
@@ -21,6 +23,9 @@ _PACKAGED_ASSETS = BASE_DIR / "pipeline" / "assets"
 _ASSETS = _PACKAGED_ASSETS if _PACKAGED_ASSETS.is_dir() else BASE_DIR
 SECRET_KEY = env.secret_key()
 SECRET_KEY_FALLBACKS = env.secret_key_fallbacks()
+# Without a key of their own, receipts are signed with one derived from SECRET_KEY.
+RECEIPT_KEY = receipt_key_from_text("RECEIPT_KEY", env.RECEIPT_KEY) if env.RECEIPT_KEY else b""
+RECEIPT_FORMER_KEYS = [former_receipt_key_from_text(each) for each in env.RECEIPT_FORMER_KEYS]
 DEBUG = env.debug_from_env()
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
 
@@ -48,6 +53,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "pipeline.web.request_metrics.measure_requests",
     "pipeline.web.middleware.request_id",
+    "pipeline.web.request_spans.request_span",
     "pipeline.web.middleware.browser_policies",
     "pipeline.web.middleware.api_headers_instead_of_page",
     "pipeline.web.middleware.Security",
@@ -63,6 +69,7 @@ MIDDLEWARE = [
     "pipeline.pages.staff.middleware.RefusedFormStatus",
     "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
+    "pipeline.pages.error_messages.post_only_url_to_page",
     "pipeline.pages.error_messages.missing_error_to_404",
 ]
 ROOT_URLCONF = "pipeline.urls"
@@ -168,6 +175,7 @@ DEV_MAIL = env.DEV_MAIL
 DEV_MAIL_FOLDER = env.STATE_DIR / "mail"
 NOTIFY = not env.TESTING  # whether events are emailed; tests that need it switch it on
 SITE_URL = env.SITE_URL
+DECISION_UNDO_SECONDS = env.DECISION_UNDO_SECONDS
 EMAIL_TIMEOUT = 10  # seconds
 EMAIL_RATE_PER_MINUTE = env.EMAIL_RATE_PER_MINUTE
 DEFAULT_FROM_EMAIL = env.MAIL_FROM
@@ -245,6 +253,7 @@ FILE_BYTES_PER_COMPANY = env.FILE_BYTES_PER_COMPANY
 DEMO_TASKS = env.DEMO_TASKS
 WEBHOOK_ALLOW_PRIVATE = env.WEBHOOK_ALLOW_PRIVATE
 PREPARED_STATEMENTS = env.PREPARED_STATEMENTS
+ALIVE_FILE = env.ALIVE_FILE
 ANCHOR_FILE = env.ANCHOR_FILE
 ANCHOR_KEY_FILE = env.ANCHOR_KEY_FILE
 
@@ -265,5 +274,9 @@ SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 # The environment variables that task child processes see, besides paths and locale.
 TASK_ENVIRONMENT = [name for name in env.NAMES if name != "MIGRATION_DATABASE_URL"]
 
+# Modules that handlers import when they run; loaded once for all children of a worker.
+TASK_PRELOAD = ["icalendar", "pipeline.webhooks.deliver"]
+
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")
+start_error_reports(env.SENTRY_DSN, environment=env.SENTRY_ENVIRONMENT)

@@ -3,8 +3,9 @@
 from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path, re_path
+from django.views.generic import RedirectView
 
-from pipeline.api import health, metrics
+from pipeline.api import health, metrics, problem_pages
 from pipeline.api.endpoint import NothingHereEndpoint
 
 admin.autodiscover()
@@ -15,6 +16,9 @@ urlpatterns = [
     path("metrics", metrics.metrics),
     path("api/v1/", include("pipeline.api.v1.urls")),
     re_path("^api/", NothingHereEndpoint.as_view()),
+    path("problems/", problem_pages.problem_list_page, name="problems"),
+    path("problems/<slug:slug>/", problem_pages.problem_page, name="problem"),
+    path("problems/<slug:slug>", RedirectView.as_view(pattern_name="problem", permanent=True)),
     path("admin/", admin.site.urls),
     path("", include("pipeline.pages.urls")),
 ]

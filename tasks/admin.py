@@ -54,7 +54,7 @@ class TaskAdmin(ReadonlyAdmin):
     @admin.action(description="Move to the dead letters", permissions=["operate"])
     def bury(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:
         """Keep pending tasks from running until a person replays them."""
-        self._each(request, tasks, control.move_to_dead_letters)
+        self._each(request, tasks, dead_letters.move_to_dead_letters)
 
     @admin.action(description="Replay dead letters", permissions=["operate"])
     def replay(self, request: HttpRequest, tasks: QuerySet[Task]) -> None:

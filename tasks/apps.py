@@ -12,15 +12,14 @@ class TasksConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the types in each app's `tasks` module and, if enabled, the demo's."""
-        from tasks import registry
-
         if settings.DEMO_TASKS:
             from tasks import demo_task  # noqa: F401 -- registers its types
 
-        def write_types_of_migrated_app(using: str, **_: Any) -> None:
-            registry.write_registered_types()
-
         autodiscover_modules("tasks")
-        post_migrate.connect(
-            write_types_of_migrated_app, sender=self, weak=False, dispatch_uid="tasks.registry"
-        )
+        post_migrate.connect(self.write_types, sender=self, dispatch_uid="tasks.registry")
+
+    def write_types(self, **_: Any) -> None:
+        """Write the registered types into a database that was migrated."""
+        from tasks import registry
+
+        registry.write_registered_types()

@@ -12,7 +12,6 @@ from django.db.models.functions import Now
 
 from tasks.enqueue import wake_workers_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
-from tasks.json import as_json
 from tasks.models import Task, TaskOwnerBreaker, TaskPause, TaskType
 from tasks.models.audit import TaskAct, note_in_audit
 from tasks.models.statuses import Breaker, Status
@@ -23,7 +22,6 @@ log = logging.getLogger(__name__)
 What = TaskAct.What
 
 # Longest reason that is kept, in characters.
-MOST_OF_A_REASON = 500
 
 _CANCEL = """
 WITH asked AS (
@@ -40,16 +38,6 @@ WITH asked AS (
         UNION ALL SELECT 2, 'cancelled' WHERE a.status = 'CANCELLED' ORDER BY n) e
 )
 SELECT status FROM asked
-"""
-_MOVE_TO_DEAD_LETTERS = """
-WITH moved AS (
-    UPDATE tasks_task SET status = 'DEAD', finished_at = statement_timestamp()
-    WHERE id = %(task)s AND status = 'PENDING'
-      AND (%(owner)s::uuid IS NULL OR owner_id = %(owner)s)
-    RETURNING id, attempt
-)
-INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
-SELECT id, 'dead', attempt, %(actor)s, %(data)s::jsonb FROM moved
 """
 _ANNOUNCE_CANCEL = "SELECT pg_notify('tasks', 'cancel')"
 
@@ -68,28 +56,12 @@ def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status
     with connection.cursor() as cursor:
         cursor.execute(_CANCEL, {"task": task_id, "owner": owner_id, "actor": actor})
         found = cursor.fetchone()
-    status = Status(found[0]) if found else _status_after_cancel(task_id, owner_id)
+    status = Status(found[0]) if found else Status(find_task(task_id, owner_id=owner_id).status)
     if status is Status.CANCELLING:
         transaction.on_commit(announce_cancel, robust=True)
     elif status is not Status.CANCELLED:
         raise WrongStatus(task_id, status, "pending or running")
     return status
-
-
-def move_to_dead_letters(
-    task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str = ""
-) -> None:
-    """Keep a pending task from running until a person replays it.
-
-    Raises TaskNotFound (also if another owner has the task), and WrongStatus if it is not pending.
-    """
-    data = as_json({"buried": True} | ({"reason": reason[:MOST_OF_A_REASON]} if reason else {}))
-    given = {"task": task_id, "owner": owner_id, "actor": actor, "data": data}
-    with connection.cursor() as cursor:
-        cursor.execute(_MOVE_TO_DEAD_LETTERS, given)
-        if cursor.rowcount:
-            return
-    raise WrongStatus(task_id, _status_after_cancel(task_id, owner_id), "pending")
 
 
 @transaction.atomic
@@ -201,7 +173,3 @@ def _name_of_controlled_type(key: str, version: int | None) -> str:
 
 def _change_controlled_types(rows: list[TaskType], **columns: Any) -> None:
     TaskType.objects.filter(id__in=[row.id for row in rows]).update(**columns)
-
-
-def _status_after_cancel(task_id: UUID, owner_id: UUID | None) -> Status:
-    return Status(find_task(task_id, owner_id=owner_id).status)

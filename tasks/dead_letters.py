@@ -11,11 +11,24 @@ from tasks import registry
 from tasks.control import find_task
 from tasks.enqueue import wake_workers_after_commit
 from tasks.errors import ConfirmationNeeded, WrongStatus
+from tasks.json import as_json
 from tasks.models import Task, TaskType
 from tasks.models.statuses import Status
 from tasks.payloads import check_payload
 
 MOST_AT_ONCE = 10_000
+MOST_OF_A_REASON = 500
+
+_MOVE_TO_DEAD_LETTERS = """
+WITH moved AS (
+    UPDATE tasks_task SET status = 'DEAD', finished_at = statement_timestamp()
+    WHERE id = %(task)s AND status = 'PENDING'
+      AND (%(owner)s::uuid IS NULL OR owner_id = %(owner)s)
+    RETURNING id, attempt
+)
+INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
+SELECT id, 'dead', attempt, %(actor)s, %(data)s::jsonb FROM moved
+"""
 
 _REPLAY = """
 WITH chosen AS MATERIALIZED (
@@ -44,6 +57,22 @@ WITH gone AS (
 )
 INSERT INTO tasks_taskevent (task_id, kind, actor) SELECT id, 'discarded', %(actor)s FROM gone
 """
+
+
+def move_to_dead_letters(
+    task_id: UUID, *, actor: str, owner_id: UUID | None = None, reason: str = ""
+) -> None:
+    """Keep a pending task from running until a person replays it.
+
+    Raises TaskNotFound (also if another owner has the task), and WrongStatus if it is not pending.
+    """
+    data = as_json({"buried": True} | ({"reason": reason[:MOST_OF_A_REASON]} if reason else {}))
+    given = {"task": task_id, "owner": owner_id, "actor": actor, "data": data}
+    with connection.cursor() as cursor:
+        cursor.execute(_MOVE_TO_DEAD_LETTERS, given)
+        if cursor.rowcount:
+            return
+    raise WrongStatus(task_id, find_task(task_id, owner_id=owner_id).status, "pending")
 
 
 def dead_letters(

@@ -31,7 +31,7 @@ _LISTENER = {
 _OF_DJANGO = ("cursor_factory", "context", "prepare_threshold", "options", "server_side_binding")
 
 
-class ReconnectWaits:
+class ListenerWaits:
     """Waits between attempts to connect. They double each time, with jitter."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class ReconnectWaits:
         self._ceiling_seconds = 0.0
 
 
-def direct_connection_parameters() -> dict[str, Any]:
+def listen_parameters() -> dict[str, Any]:
     """Return parameters for a psycopg connection to Django's database, in autocommit mode."""
     given = connections["default"].get_connection_params()
     own = {name: value for name, value in given.items() if name not in _OF_DJANGO}
@@ -80,7 +80,7 @@ class Listener:
     def __init__(self, channel: str) -> None:
         self._channel = channel
         self._connection: psycopg.Connection[Any] | None = None
-        self._waits = ReconnectWaits()
+        self._waits = ListenerWaits()
         self._not_before = 0.0
 
     def fileno(self) -> int | None:

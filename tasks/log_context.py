@@ -14,6 +14,11 @@ def log_fields() -> Mapping[str, object]:
     return _fields.get()
 
 
+def add_log_fields(**fields: object) -> None:
+    """Add fields to the log lines until the surrounding `bound_log_fields` ends."""
+    _fields.set({**_fields.get(), **fields})
+
+
 @contextmanager
 def bound_log_fields(**fields: object) -> Iterator[None]:
     """Add fields to the log lines written inside this context."""

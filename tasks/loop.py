@@ -6,14 +6,18 @@ import logging
 import select
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
+from django.conf import settings
 from django.db import close_old_connections, connections
 
 log = logging.getLogger(__name__)
 
 AFTER_A_FAILURE_SECONDS = 1.0
+TOUCH_SECONDS = 1.0
 
 
 class LoopRest:
@@ -67,11 +71,13 @@ def run_forever(
     `step` returns how much it did. After an idle step, `idle_seconds` returns how long to rest, and
     `sources` returns the file descriptors that end a rest early. After an exception, the loop logs
     it, closes the connections and continues. So neither a bad row nor a restart of the database
-    ends the process.
+    ends the process. A container's health check can look at settings.ALIVE_FILE, which is touched
+    every second, with or without a database.
     """
-    rest = LoopRest()
+    rest, touch = LoopRest(), alive_file_touch(getattr(settings, "ALIVE_FILE", ""))
     with rest.listening():
         while not rest.stopped:
+            touch()
             close_old_connections()
             try:
                 if not step() and not rest.stopped:
@@ -81,3 +87,21 @@ def run_forever(
                 connections.close_all()
                 rest.for_seconds(AFTER_A_FAILURE_SECONDS)
     connections.close_all()
+
+
+def alive_file_touch(path: str) -> Callable[[], None]:
+    """Return a function that touches the file, at most once a second; without a path, nothing.
+
+    A file that cannot be written grows old, so that the health check fails and says so.
+    """
+    touched_at = float("-inf")
+
+    def touch_alive_file() -> None:
+        nonlocal touched_at
+        now = time.monotonic()
+        if path and now - touched_at >= TOUCH_SECONDS:
+            touched_at = now
+            with suppress(OSError):
+                Path(path).touch()
+
+    return touch_alive_file

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tasks.errors import InvalidPayload, PayloadTooLarge
 from tasks.json import as_json
@@ -65,7 +68,24 @@ def _payload_validator(spec: TaskSpec) -> Validator:
 
     maker = validator_for(spec.schema)
     maker.check_schema(spec.schema)
-    return maker(spec.schema, format_checker=maker.FORMAT_CHECKER)
+    checker = copy.deepcopy(maker.FORMAT_CHECKER)
+    checker.checks("time-zone")(_is_time_zone)
+    checker.checks("week")(_is_monday)
+    return maker(spec.schema, format_checker=checker)
+
+
+def _is_time_zone(text: object) -> bool:
+    try:
+        return not isinstance(text, str) or bool(ZoneInfo(text))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+
+
+def _is_monday(text: object) -> bool:
+    try:
+        return not isinstance(text, str) or date.fromisoformat(text).weekday() == 0
+    except ValueError:
+        return False
 
 
 def redact_payload(schema: Any, payload: Any) -> Any:

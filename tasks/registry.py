@@ -42,8 +42,10 @@ class TaskSpec:
 
     `memory_bytes` is what a run may use on top of an idle child's memory. `cap` limits concurrent
     runs in the whole cluster; `rate` is (runs, seconds). `trusted_short` lets several attempts
-    queue at one warm child; attempts of other types wait for a free child. `waits_for_service`: a
-    Retry that another attempt follows is no failure to the breaker and the counts.
+    queue at one warm child; attempts of other types wait for a free child. `urgent`: every worker
+    keeps a slot for such types, so they never wait for long runs of others; their own must be
+    short. `waits_for_service`: a Retry that another attempt follows is no failure to the breaker
+    and the counts.
     """
 
     key: str
@@ -60,6 +62,7 @@ class TaskSpec:
     rate: tuple[int, float] | None = None
     sensitive: bool = False
     trusted_short: bool = False
+    urgent: bool = False
     waits_for_service: bool = False
     hooks: Hooks = Hooks()
 

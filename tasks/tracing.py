@@ -9,7 +9,7 @@ nothing happens.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -28,17 +28,16 @@ def current_trace() -> str:
     return carrier.get("traceparent", "")
 
 
-def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> AbstractContextManager[None]:
-    """Return the span of a run, linked to the trace in which the task was enqueued.
+@contextmanager
+def run_span(type_name: str, enqueued_in: str, **attributes: Any) -> Iterator[None]:
+    """Make a span of a run, linked to the trace in which the task was enqueued.
 
     The span of a failed run records only the exception's class: its message could contain a secret
     from the payload.
     """
-    return nullcontext() if otel is None else _traced_span(type_name, enqueued_in, attributes)
-
-
-@contextmanager
-def _traced_span(type_name: str, enqueued_in: str, attributes: dict[str, Any]) -> Iterator[None]:
+    if otel is None:
+        yield
+        return
     context = TraceContextTextMapPropagator().extract({"traceparent": enqueued_in})
     origin = otel.get_current_span(context).get_span_context()
     with otel.get_tracer("tasks").start_as_current_span(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -22,15 +21,11 @@ pytest_plugins = (
     "tests.support.members",
     "tests.support.outbox",
     "tests.support.receiver",
+    "tests.support.server",
+    "tests.support.spans",
     "tests.support.task_workers",
+    "tests.support.template_database",
 )
-
-
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
-    """Let transactional tests empty the log between them; UPDATE and DELETE stay refused."""
-    with django_db_blocker.unblock():
-        switch_truncate_trigger("DISABLE")
 
 
 @pytest.fixture

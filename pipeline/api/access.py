@@ -12,28 +12,27 @@ from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 
 from applicants.models import Applicant
 from jobs.models import JobStatus, Role
-from pipeline.api.callers import Caller, CompanyCaller, Nobody, PersonCaller
+from pipeline.api.callers import Caller, CompanyCaller, Nobody, PersonCaller, PortalCaller
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action, Rule
 from pipeline.selectors.applications import ApplicationFacts, application_facts
 from pipeline.selectors.jobs import JobFacts, job_facts
 from pipeline.selectors.people import person_known_to, read_person
 
+ONLY_PORTAL = (
+    "A portal token can only read, acknowledge and withdraw the applications of its person to its"
+    " company."
+)
+
 
 def authorize(caller: Caller, action: Action) -> None:
     """Check that a caller may take an action. Raises NotAuthenticated, PermissionDenied."""
     rule = RULES[action]
+    if caller.is_allowed_by(rule):
+        return
     if isinstance(caller, Nobody):
-        if not rule.public:
-            raise NotAuthenticated
-    elif isinstance(caller, PersonCaller):
-        if not rule.applicant:
-            raise PermissionDenied("Only a company can do this.")
-    elif caller.role is None:
-        if not rule.allows_key(caller.scopes):
-            raise PermissionDenied(_missing_access_permission(rule, of_key=True))
-    elif not rule.allows_member(caller.role):
-        raise PermissionDenied(_missing_access_permission(rule, of_key=False))
+        raise NotAuthenticated
+    raise PermissionDenied(_missing_access_permission(rule, caller))
 
 
 def authorize_company(caller: Caller, action: Action) -> CompanyCaller:
@@ -55,23 +54,35 @@ def authorize_person(caller: Caller, action: Action) -> PersonCaller:
 def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
     """Return a job that the caller can see.
 
-    A draft is visible only to its own company. Raises JobNotFound.
+    A draft is visible only to its own company, and so is a sandbox's job. Raises JobNotFound.
     """
     facts = getattr(caller, "subject", None)
     if not isinstance(facts, JobFacts):
         facts = job_facts(job_id)
-    if not has_access_to_job(caller, facts.company_id, facts.status):
+    if not has_access_to_job(caller, facts.company_id, facts.status, is_test=facts.is_test):
         raise JobNotFound
     return facts
 
 
-def has_access_to_job(caller: Caller, company_id: UUID, status: str) -> bool:
-    """Return whether a caller can see a job of that company in that status."""
-    return status != JobStatus.DRAFT or has_access_as_company(caller, company_id)
+def has_access_to_job(caller: Caller, company_id: UUID, status: str, *, is_test: bool) -> bool:
+    """Return whether a caller can see a job of that company in that status.
+
+    A sandbox and everything outside it do not exist for each other.
+    """
+    if isinstance(caller, CompanyCaller | PortalCaller) and caller.company_id == company_id:
+        return status != JobStatus.DRAFT or has_access_as_company(caller, company_id)
+    is_from_test = isinstance(caller, CompanyCaller | PortalCaller) and caller.is_test
+    return status != JobStatus.DRAFT and not is_test and not is_from_test
 
 
 def has_access_as_company(caller: Caller, company_id: UUID) -> bool:
-    """Return whether a caller acts for that company."""
+    """Return whether a caller acts for that company, and may read there."""
+    rule = RULES[Action.READ_COMPANY]
+    return owns_as_company(caller, company_id) and caller.is_allowed_by(rule)
+
+
+def owns_as_company(caller: Caller, company_id: UUID) -> bool:
+    """Return whether a caller acts for that company, whatever they may do there."""
     return isinstance(caller, CompanyCaller) and caller.company_id == company_id
 
 
@@ -87,9 +98,12 @@ def own_job(caller: Caller, job_id: UUID, action: Action) -> tuple[CompanyCaller
 
 def own_application(
     caller: Caller, application_id: UUID, action: Action
-) -> tuple[PersonCaller, ApplicationFacts]:
-    """Return one of the caller's own applications."""
+) -> tuple[PersonCaller | PortalCaller, ApplicationFacts]:
+    """Return one of the caller's own applications; for a portal, one to its company."""
     facts = _accessible_application(caller, application_id)
+    if isinstance(caller, PortalCaller):
+        authorize(caller, action)
+        return caller, facts
     return authorize_person(caller, action), facts
 
 
@@ -115,17 +129,33 @@ def known_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
         return person_known_to(caller.company_id, applicant_id)
     if not has_access_as_person(caller, applicant_id):
         raise ApplicantNotFound
+    if isinstance(caller, PortalCaller):
+        return person_known_to(caller.company_id, applicant_id)
     return read_person(applicant_id)
 
 
-def has_access_to_applicant(caller: Caller, company_id: UUID, applicant_id: UUID) -> bool:
-    """Return whether a caller sent or received an application."""
-    return has_access_as_company(caller, company_id) or has_access_as_person(caller, applicant_id)
+def company_in_view(caller: Caller) -> UUID | None:
+    """Return the only company whose jobs a caller sees of a person; None for all."""
+    return caller.company_id if isinstance(caller, CompanyCaller | PortalCaller) else None
+
+
+def has_access_to_applicant(
+    caller: Caller, company_id: UUID, applicant_id: UUID, *, is_test: bool
+) -> bool:
+    """Return whether a caller sent or received an application; a portal, both.
+
+    Nobody sends an application to a sandbox: its company puts every one of them there.
+    """
+    if isinstance(caller, PersonCaller) and is_test:
+        return False
+    if isinstance(caller, PortalCaller) and caller.company_id != company_id:
+        return False
+    return owns_as_company(caller, company_id) or has_access_as_person(caller, applicant_id)
 
 
 def has_access_as_person(caller: Caller, applicant_id: UUID) -> bool:
-    """Return whether a caller is that applicant."""
-    return isinstance(caller, PersonCaller) and caller.applicant_id == applicant_id
+    """Return whether a caller is that applicant, here or on a company's own site."""
+    return isinstance(caller, PersonCaller | PortalCaller) and caller.applicant_id == applicant_id
 
 
 def _accessible_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
@@ -134,18 +164,26 @@ def _accessible_application(caller: Caller, application_id: UUID) -> Application
     facts = caller.subject
     if not isinstance(facts, ApplicationFacts):
         facts = application_facts(application_id)
-    if not has_access_to_applicant(caller, facts.company_id, facts.applicant_id):
+    if not has_access_to_applicant(
+        caller, facts.company_id, facts.applicant_id, is_test=facts.is_test
+    ):
         raise ApplicationNotFound
     return facts
 
 
-def _missing_access_permission(rule: Rule, *, of_key: bool) -> str:
-    """Return the reason why a key or a member cannot take an action."""
-    if of_key and rule.scope is not None:
+def _missing_access_permission(
+    rule: Rule, caller: CompanyCaller | PersonCaller | PortalCaller
+) -> str:
+    """Return the reason why a caller with a credential cannot take an action."""
+    if isinstance(caller, PortalCaller):
+        return ONLY_PORTAL
+    if isinstance(caller, PersonCaller):
+        return "Only a company can do this."
+    if caller.role is None and rule.scope is not None:
         return f"This needs a key with the scope '{rule.scope.value}'."
     if rule.role is None:
-        return "Only an applicant can do this."
-    if of_key:
+        return "Only a key can do this." if rule.scope else "Only an applicant can do this."
+    if caller.role is None:
         return "Only an owner who is signed in can do this; a key cannot."
     if rule.role is Role.OWNER:
         return "Only an owner of the company can do this."

@@ -21,9 +21,11 @@ from applicants.tokens import FIND_TOKEN
 from jobs import keys
 from jobs.keys import FIND_KEY, note_api_key_use
 from jobs.models import User
-from jobs.team import locked_companies, roles_of
-from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, Subject
+from jobs.team import locked_companies, roles_with_sandboxes_of
+from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, PortalCaller, Subject
 from pipeline.api.parameters import parameter_as_id, refuse_parameter
+from pipeline.integrations import portal_tokens
+from pipeline.integrations.portal_tokens import FIND_PORTAL_TOKEN
 from pipeline.selectors.applications import APPLICATION_FACTS
 from pipeline.selectors.jobs import JOB_FACTS
 from tasks.sql.prepared import PreparedStatement, run_prepared
@@ -43,7 +45,7 @@ _BEARER = re.compile(r"[Bb]earer +([A-Za-z0-9._~+/=-]{1,200})")
 
 
 class BearerAuthentication(BaseAuthentication):
-    """`Authorization: Bearer …` with a company's API key or an applicant's token."""
+    """`Authorization: Bearer …` with a company's API key, an applicant's token or a portal's."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
         """Return the caller, in one query, or None without a credential.
@@ -74,7 +76,8 @@ class SessionAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
         """Return the caller, in at most three queries, or None without a signed-in session.
 
-        A member of several companies names one in the parameter `company` or the header X-Company.
+        A member of several companies names one in the parameter `company` or the header X-Company,
+        and always a sandbox.
         Raises ValidationError without it, NotFound if it is not one of theirs, and PermissionDenied
         for an unsafe method without a CSRF token.
         """
@@ -82,13 +85,15 @@ class SessionAuthentication(BaseAuthentication):
         user = get_user(browser)
         caller: Caller | None = None
         if isinstance(user, User):
-            roles = roles_of(user.id)
+            roles, sandboxes = roles_with_sandboxes_of(user.id)
             if not roles and (locked := locked_companies(user.id)):
                 raise PermissionDenied(
                     f"{locked[0]} requires two-step verification: see /account/."
                 )
-            if company_id := _company_of_session(request, list(roles)):
-                caller = CompanyCaller(company_id, user.id, role=roles[company_id])
+            if company_id := _company_of_session(request, list(roles), list(sandboxes)):
+                role = (roles | sandboxes)[company_id]
+                is_test = company_id in sandboxes
+                caller = CompanyCaller(company_id, user.id, role=role, is_test=is_test)
         if caller is None:
             applicant_id = applicant_id_in_browser(browser)
             if applicant_id is None or not applicant_exists(applicant_id):
@@ -125,11 +130,27 @@ def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | No
         digest = keys.api_key_digest(secret)
         for key, subject in _credential_and_subject(FIND_KEY, digest, address):
             note_api_key_use(key)
-            return CompanyCaller(key.company_id, key.id, frozenset(key.scopes), subject=subject)
+            return CompanyCaller(
+                key.company_id,
+                key.id,
+                frozenset(key.scopes),
+                is_test=keys.is_test_key(secret),
+                subject=subject,
+            )
     if secret.startswith(tokens.PREFIX):
         digest = tokens.token_digest(secret)
         for token, subject in _credential_and_subject(FIND_TOKEN, digest, address):
             return PersonCaller(token.applicant_id, token.id, subject)
+    if secret.startswith(portal_tokens.PREFIX):
+        digest = tokens.token_digest(secret)
+        for portal, subject in _credential_and_subject(FIND_PORTAL_TOKEN, digest, address):
+            return PortalCaller(
+                portal.applicant_id,
+                portal.company_id,
+                portal.key_id,
+                keys.is_test_key(portal.key_hint),
+                subject,
+            )
     return None
 
 
@@ -147,11 +168,11 @@ def _credential_and_subject(
     return [(known, subject) for known in found[0]]
 
 
-def _company_of_session(request: Request, theirs: list[UUID]) -> UUID | None:
+def _company_of_session(request: Request, theirs: list[UUID], sandboxes: list[UUID]) -> UUID | None:
     named = request.query_params.get("company") or request.META.get("HTTP_X_COMPANY")
     if named:
         company_id = parameter_as_id(named)
-        if company_id not in theirs:
+        if company_id not in [*theirs, *sandboxes]:
             raise NotFound
         return company_id
     if len(theirs) > 1:

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from applicants.codes import Requester
 from jobs.models import Role
+from pipeline.domain.permissions import Rule
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.selectors.applications import ApplicationFacts
 from pipeline.selectors.jobs import JobFacts
@@ -19,6 +20,10 @@ from pipeline.web.client_address import client_address
 @dataclass(frozen=True, slots=True)
 class Nobody:
     """A caller without a credential."""
+
+    def is_allowed_by(self, rule: Rule) -> bool:
+        """Return whether a rule lets anybody act."""
+        return rule.public
 
     @property
     def log_name(self) -> str:
@@ -38,7 +43,12 @@ class CompanyCaller:
     actor_id: UUID
     scopes: frozenset[str] = frozenset()  # of a key
     role: Role | None = None  # the member's; None for a key
+    is_test: bool = False  # of a sandbox
     subject: Subject = field(default=None, compare=False)  # if read together with the credential
+
+    def is_allowed_by(self, rule: Rule) -> bool:
+        """Return whether a rule lets this member or key act."""
+        return rule.allows_key(self.scopes) if self.role is None else rule.allows_member(self.role)
 
     @property
     def actor(self) -> Actor:
@@ -69,6 +79,10 @@ class PersonCaller:
     token_id: UUID | None = None  # the token's; None for a session
     subject: Subject = field(default=None, compare=False)  # if read together with the credential
 
+    def is_allowed_by(self, rule: Rule) -> bool:
+        """Return whether a rule lets applicants act."""
+        return rule.applicant
+
     @property
     def actor(self) -> Actor:
         """Return the caller as the actor of log events."""
@@ -80,7 +94,32 @@ class PersonCaller:
         return f"applicant:{self.applicant_id}"
 
 
-Caller = Nobody | CompanyCaller | PersonCaller
+@dataclass(frozen=True, slots=True)
+class PortalCaller:
+    """A company's own site, acting for one of its applicants, within that company only."""
+
+    applicant_id: UUID
+    company_id: UUID
+    key_id: UUID  # of the company, which made the token
+    is_test: bool = False  # of a sandbox
+    subject: Subject = field(default=None, compare=False)  # if read together with the credential
+
+    def is_allowed_by(self, rule: Rule) -> bool:
+        """Return whether a rule lets a company's own site act for its applicants."""
+        return rule.portal
+
+    @property
+    def actor(self) -> Actor:
+        """Return the applicant as the actor of log events, who acts through the key."""
+        return Actor(ActorKind.APPLICANT, self.applicant_id, via_key=self.key_id)
+
+    @property
+    def log_name(self) -> str:
+        """Return the caller's name for log lines."""
+        return f"applicant:{self.applicant_id}/key:{self.key_id}"
+
+
+Caller = Nobody | CompanyCaller | PersonCaller | PortalCaller
 
 
 def caller_of(request: Request) -> Caller:

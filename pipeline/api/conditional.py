@@ -30,7 +30,7 @@ def version_tag(*versions: int) -> str:
 
 def weak_tag(payload: Any) -> str:
     """Return an ETag over everything in a payload except fields that only tell the time."""
-    return f'W/"{sha256(render_json(_tagged_payload(payload))).hexdigest()[:32]}"'
+    return f'W/"{sha256(render_json(_payload_for_tag(payload))).hexdigest()[:32]}"'
 
 
 def conditional_answer(request: Request, payload: Any, tag: str) -> Response:
@@ -57,11 +57,11 @@ def _opaque_tag(tag: str) -> str:
     return tag.removeprefix("W/")
 
 
-def _tagged_payload(payload: Any) -> Any:
+def _payload_for_tag(payload: Any) -> Any:
     if isinstance(payload, dict):
         return {
-            name: _tagged_payload(value)
+            name: _payload_for_tag(value)
             for name, value in payload.items()
             if name not in _TELLS_THE_TIME
         }
-    return [_tagged_payload(item) for item in payload] if isinstance(payload, list) else payload
+    return [_payload_for_tag(item) for item in payload] if isinstance(payload, list) else payload

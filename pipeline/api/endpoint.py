@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
 
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import AuthenticationFailed, NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
+from rest_framework.status import HTTP_429_TOO_MANY_REQUESTS
 from rest_framework.views import APIView
 
-from pipeline.api import idempotency, throttles
-from pipeline.api.callers import caller_of
+from pipeline.api import deprecation, idempotency, selection, throttles
+from pipeline.api.callers import CompanyCaller, PortalCaller, caller_of
 from pipeline.api.conditional import conditional_answer, weak_tag
-from pipeline.api.pagination import link_to_next_page
+from pipeline.api.openapi.schemas import OPERATION, Operation
+from pipeline.api.pagination import bound_to_list, link_to_next_page
 from pipeline.api.parsing import MOST_BYTES, refuse_unparsable_body
+from pipeline.integrations.request_log import RequestNote, request_log
 
 
 class Endpoint(APIView):
@@ -32,6 +37,17 @@ class Endpoint(APIView):
     most_bytes: ClassVar[int] = MOST_BYTES  # the longest accepted body
     # Methods that read what the URL names themselves, instead of together with the credential.
     without_facts: ClassVar[frozenset[str]] = frozenset()
+
+    # The names in the parameters `expand` and `fields`.
+    expanded: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()
+
+    @property
+    def operation(self) -> Operation | None:
+        """Return the description of the requested method, if it has one."""
+        method = "get" if self.request.method == "HEAD" else str(self.request.method).lower()
+        operation: Operation | None = getattr(getattr(self, method, None), OPERATION, None)
+        return operation
 
     def get_parsers(self) -> list[Any]:
         """Return the parsers of bodies. They are stateless, so all requests share them."""
@@ -58,6 +74,14 @@ class Endpoint(APIView):
             headers["Allow"] = ", ".join(self.allowed_methods)
         return headers
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer a request, and note it for the log of its key's requests."""
+        began = time.perf_counter()
+        response = super().dispatch(request, *args, **kwargs)
+        if request_log.is_on:
+            note_api_request(request, response, time.perf_counter() - began)
+        return response
+
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Refuse an unreadable body first.
 
@@ -65,6 +89,9 @@ class Endpoint(APIView):
         """
         refuse_unparsable_body(request, self.most_bytes)
         super().initial(request, *args, **kwargs)
+        if request.META.get("QUERY_STRING") and (operation := self.operation):
+            self.expanded = selection.chosen_names(request, operation, selection.EXPAND)
+            self.fields = selection.chosen_names(request, operation, selection.FIELDS)
         if request.method in self.allowed_methods:
             idempotency.begin_idempotent(request)
 
@@ -89,10 +116,14 @@ class Endpoint(APIView):
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        """Add rate limit headers to a response, and keep it under the request's key."""
+        """Add headers to a response, leave out unwanted fields, and keep it under its key."""
+        if self.fields and isinstance(response, Response) and response.status_code == 200:
+            response.data = selection.reduced_payload(response.data, self.fields)
         final = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         idempotency.finish_idempotent(request, final, secret=self.answers_hold_secrets)
         throttles.add_throttle_headers(request, final)
+        if operation := self.operation:
+            deprecation.add_deprecation_headers(request, operation, final)
         return final
 
 
@@ -104,6 +135,31 @@ class NothingHereEndpoint(Endpoint):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Answer 404 to any method. Raises NotFound."""
         raise NotFound
+
+
+def note_api_request(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+    """Note the request of a key, or of a portal token that a key made; no other.
+
+    Answers 429 are not noted: rates bound the other requests of a key, but not those.
+    """
+    if response.status_code == HTTP_429_TOO_MANY_REQUESTS:
+        return
+    caller: Any = request.__dict__.get("user")  # set once the credential has proved valid
+    is_portal = type(caller) is PortalCaller
+    key_id = caller.key_id if is_portal or type(caller) is CompanyCaller else None
+    if key_id is not None:
+        request_log.note(
+            RequestNote(
+                key_id,
+                is_portal,
+                request.method or "",
+                request.path,
+                response.status_code,
+                getattr(request, "request_id", ""),
+                seconds,
+                time.monotonic(),
+            )
+        )
 
 
 @cache
@@ -126,7 +182,8 @@ def endpoint_body(request: Request, shape: type[Serializer[Any]], **options: Any
 
 def endpoint_page_answer(request: Request, payload: Mapping[str, Any]) -> Response:
     """Return a page of a list, with the link to the next one."""
-    return Response(payload, headers=link_to_next_page(request, payload["next_cursor"]))
+    page = bound_to_list(request, payload)
+    return Response(page, headers=link_to_next_page(request, page["next_cursor"]))
 
 
 def endpoint_answer(request: Request, payload: Mapping[str, Any], tag: str = "") -> Response:
@@ -134,6 +191,8 @@ def endpoint_answer(request: Request, payload: Mapping[str, Any], tag: str = "")
 
     `tag`: a version of what the payload shows; made from the payload if there is none.
     """
+    if "next_cursor" in payload:
+        payload = bound_to_list(request, payload)
     response = conditional_answer(request, payload, tag or weak_tag(payload))
     for name, value in link_to_next_page(request, payload.get("next_cursor")).items():
         response[name] = value

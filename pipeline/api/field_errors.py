@@ -6,6 +6,32 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+# Every code that a refused field or parameter can have, and its meaning.
+FIELD_CODES = {
+    "BLANK": "The text is empty.",
+    "EMPTY": "The list is empty.",
+    "INVALID": "The value has the wrong type or form, or does not fit the others.",
+    "INVALID_CHOICE": "The value is not one of the fixed choices.",
+    "MAX_LENGTH": "The text or list is too long, or the object has too many entries.",
+    "MAX_STRING_LENGTH": "The number has too many digits.",
+    "MAX_VALUE": "The number is too large.",
+    "MIN_LENGTH": "The text or list is too short.",
+    "MIN_VALUE": "The number is too small.",
+    "NOT_A_LIST": "The value is not a list.",
+    "NULL": "The field cannot be null.",
+    "REQUIRED": "The field is missing.",
+    "UNKNOWN": "There is no such field.",
+}
+# Codes of the framework for which ours is INVALID.
+_OF_FRAMEWORK = {
+    "DATE",
+    "MAKE_AWARE",
+    "NULL_CHARACTERS_NOT_ALLOWED",
+    "OVERFLOW",
+    "PARSE_ERROR",
+    "SURROGATE_CHARACTERS_NOT_ALLOWED",
+}
+
 MOST_ERRORS = 50
 LONGEST_NAME = 100
 
@@ -27,4 +53,5 @@ def _flatten_field_errors(pointer: str, detail: Any) -> Iterator[dict[str, str]]
             yield from _flatten_field_errors(f"{pointer}/{number}" if inside else pointer, inner)
     else:
         code = str(getattr(detail, "code", "invalid")).upper()
+        code = "INVALID" if code in _OF_FRAMEWORK else code
         yield {"pointer": pointer, "code": code, "detail": str(detail)}

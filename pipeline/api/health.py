@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, JsonResponse
@@ -16,6 +17,7 @@ from pipeline.selectors.health import (
     health_of_migrations,
     health_of_task_worker,
 )
+from pipeline.web.proxy_probe import answer_proxy_probe
 
 
 @never_cache
@@ -30,7 +32,8 @@ def health_live(request: HttpRequest) -> JsonResponse:
 def health_ready(request: HttpRequest) -> JsonResponse:
     """Answer 200 if everything needed is reachable, else 503 with what is missing and since when.
 
-    For a worker, "since" is its last sign of life, or null if it was never seen.
+    For a worker, "since" is its last sign of life, or null if it was never seen. A probe of
+    `manage.py doctor` is also told how the site sees its request.
     """
     missing: dict[str, datetime | None]
     try:
@@ -50,11 +53,13 @@ def health_ready(request: HttpRequest) -> JsonResponse:
         missing = {name: last.at for name, last in seen.items() if not last.is_alive}
         if not is_migrated:
             missing = {"migrations": None}
-    body = {
+    body: dict[str, Any] = {
         "status": "unavailable" if missing else "ok",
         "missing": list(missing),
         "since": {name: at and logged_time(at) for name, at in missing.items()},
     }
+    if seen_through_proxies := answer_proxy_probe(request):
+        body["seen"] = seen_through_proxies
     response = JsonResponse(body, status=503 if missing else 200)
     response._has_been_logged = True  # type: ignore[attr-defined] # by Django, as an ERROR
     return response

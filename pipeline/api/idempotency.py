@@ -1,8 +1,8 @@
 """Idempotency-Key: a request repeated under the same key runs once and gets the same response.
 
-Responses are kept, except those after which the request can be sent again: 401, 409, 415, 429 and
-5xx. A refusal like 400 is kept too: a key belongs to one request, so a corrected body needs a new
-key, and gets 422 without one.
+Responses to requests that did something are kept, and 410, because a deadline that has passed stays
+passed. After any other refusal the key is free again: the same request can be sent again, or a
+corrected one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from hashlib import sha256
+from http import HTTPStatus
 from uuid import UUID
 
 from django.db import DatabaseError
@@ -19,7 +20,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.callers import CompanyCaller, PersonCaller, caller_of
+from pipeline.api.callers import CompanyCaller, PersonCaller, PortalCaller, caller_of
 from pipeline.api.errors import IdempotencyKeyInUse, IdempotencyKeyReused
 from pipeline.api.parameters import refuse_parameter
 from pipeline.limits import idempotency
@@ -92,16 +93,15 @@ def finish_idempotent(request: Request, response: HttpResponseBase, *, secret: b
     claim = _idempotency_claim(request)
     if claim is None:
         return
-    status = response.status_code
-    can_be_sent_again = status in (401, 409, 415, 429) or status >= 500
+    is_final = response.status_code < 400 or response.status_code == HTTPStatus.GONE
     try:
-        if secret or can_be_sent_again or not isinstance(response, Response):
+        if secret or not is_final or not isinstance(response, Response):
             idempotency.release_idempotency_key(claim)
         else:
             response.render()
             headers = {name: response[name] for name in REPEATED_HEADERS if name in response}
             idempotency.keep_idempotent_answer(
-                claim, status=status, headers=headers, body=response.content
+                claim, status=response.status_code, headers=headers, body=response.content
             )
     except DatabaseError:
         logger.warning("the response to a request with a key could not be kept", exc_info=True)
@@ -118,6 +118,8 @@ def _idempotency_record_id(request: Request, key: str, fingerprint: bytes) -> by
             return _idempotency_digest("company", str(company_id), str(actor_id), key)
         case PersonCaller(applicant_id=applicant_id):
             return _idempotency_digest("person", str(applicant_id), key)
+        case PortalCaller(applicant_id=applicant_id, company_id=company_id):
+            return _idempotency_digest("portal", str(company_id), str(applicant_id), key)
     return _idempotency_digest("nobody", client_address(request), fingerprint.hex(), key)
 
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from rest_framework.request import Request
 
 from pipeline.api.parameters import refuse_parameter, whole_parameter
-from pipeline.selectors.cursors import decode_cursor
+from pipeline.selectors.cursors import decode_cursor, extend_cursor
 from pipeline.selectors.page import Page
 
 DEFAULT_LIMIT, MOST = 50, 200
+
+# Parameters that do not change which rows a list has, or their order; and those that say where it
+# begins, which a cursor replaces.
+_FREE = frozenset("limit cursor fields expand after start after_seq seq as_of asOf".split())
+_DIGEST_BYTES = 6
 
 T = TypeVar("T")
 
@@ -25,11 +33,21 @@ def page_limit(request: Request) -> int:
 def cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values of the row after which a page starts, or None for the first page.
 
-    The kinds are those of `decode_cursor`. Raises ValidationError.
+    The kinds are those of `decode_cursor`. A cursor without a digest is read too: it is of a time
+    when there was none, or of the first page in an answer about the whole line. Raises
+    ValidationError.
     """
     text = request.query_params.get("cursor")
     if text is None:
         return None
+    if bound := decode_cursor(text, *kinds, str):
+        if bound[-1] != _list_digest(request):
+            refuse_parameter(
+                "cursor",
+                "This cursor belongs to another list, or to other filters or another order. Send"
+                " the parameters of the first page with it, or begin without a cursor.",
+            )
+        return bound[:-1]
     place = decode_cursor(text, *kinds)
     return place or refuse_parameter("cursor", "This cursor does not belong to this list.")
 
@@ -63,16 +81,42 @@ def paginated(
     }
 
 
+def bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a page whose cursor is good for this list only: its path, filters and order."""
+    cursor = payload["next_cursor"]
+    if cursor is None:
+        return payload
+    return {**payload, "next_cursor": extend_cursor(cursor, _list_digest(request))}
+
+
+def _list_digest(request: Request) -> str:
+    """Return a short digest of what makes a list: its path, and the parameters that choose rows.
+
+    It is no secret: it catches mistakes, and a cursor gives no access. Unknown parameters do not
+    count, and of a repeated one the last does, as everywhere.
+    """
+    operation = request.parser_context["view"].operation
+    known = {each.name for each in operation.parameters} - _FREE
+    chosen = sorted(
+        (name, value)
+        for name, value in request.query_params.items()
+        if name.partition("[")[0] in known
+    )
+    whole = f"{request.path}?{urlencode(chosen)}".encode()
+    return urlsafe_b64encode(sha256(whole).digest()[:_DIGEST_BYTES]).decode()
+
+
 def link_to_next_page(
-    request: Request, next_cursor: str | None, *, parameter: str = "cursor"
+    request: Request, next_cursor: str | None, *, instead_of: str = ""
 ) -> dict[str, str]:
     """Return the Link header to the next page: this request's address with another cursor.
 
     It is relative, so a client that follows it keeps its scheme and host and never sends a key in
-    the clear.
+    the clear. `instead_of`: an old name of the cursor, which the link leaves out.
     """
     if next_cursor is None:
         return {}
     query = request.query_params.copy()
-    query[parameter] = next_cursor
+    query.pop(instead_of, None)
+    query["cursor"] = next_cursor
     return {"Link": f'<{request.path}?{query.urlencode()}>; rel="next"'}

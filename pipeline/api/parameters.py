@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NoReturn, TypeVar
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db.models import TextChoices
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -14,6 +15,7 @@ from rest_framework.request import Request
 
 from applicants.models import EMAIL_LENGTH
 from pipeline.api.parsing import is_parsable_text
+from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 
 # The largest possible seq.
 LARGEST = 2**63 - 1
@@ -70,11 +72,11 @@ def search_parameter(request: Request) -> str:
 
 
 def text_parameter(request: Request, name: str) -> str | None:
-    """Return a text of limited length, or None if it is missing."""
+    """Return a text of limited length without blanks at its ends, or None if it is missing."""
     text = request.query_params.get(name)
     if text is not None and (len(text) > LONGEST_SEARCH or not is_parsable_text(text)):
         refuse_parameter(name, f"Must have at most {LONGEST_SEARCH} characters, none of them NUL.")
-    return text
+    return None if text is None else text.strip()
 
 
 def address_parameter(request: Request) -> str:
@@ -94,6 +96,40 @@ def moment_parameter(request: Request, *names: str) -> datetime | None:
             why = "Must be a time like 2026-01-31T12:00:00Z, with Z or an offset."
             return found or refuse_parameter(name, why)
     return None
+
+
+def flag_parameter(request: Request, name: str) -> bool | None:
+    """Return `true` or `false`, or None if it is missing."""
+    text = request.query_params.get(name)
+    if text not in (None, "true", "false"):
+        refuse_parameter(name, "Must be true or false.")
+    return None if text is None else text == "true"
+
+
+def metadata_parameter(request: Request) -> dict[str, str]:
+    """Return the texts that are sent as `metadata[key]=text`; empty if there are none."""
+    found = {
+        key[9:-1]: str(text)
+        for key, text in request.query_params.items()
+        if key.startswith("metadata[") and key.endswith("]")
+    }
+    if len(found) > METADATA_KEYS:
+        refuse_parameter("metadata", f"Must have at most {METADATA_KEYS} keys.")
+    for text in (*found, *found.values()):
+        if len(text) > METADATA_VALUE_LENGTH or not is_parsable_text(text):
+            why = f"Must have at most {METADATA_VALUE_LENGTH} characters, none of them NUL."
+            refuse_parameter("metadata", why)
+    return found
+
+
+def zone_parameter(request: Request) -> str:
+    """Return the name of a time zone; UTC if it is missing."""
+    name = request.query_params.get("zone", "UTC")
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        refuse_parameter("zone", "Must be the name of a time zone, like Europe/Paris.")
+    return name
 
 
 def digest_parameter(request: Request, name: str) -> str | None:

@@ -1,10 +1,9 @@
-"""Refusals as RFC 9457 problems. One table has the status and code of each."""
+"""Refusals as RFC 9457 problems. One table has the kind of each exception."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -19,6 +18,48 @@ from jobs.errors import ApiKeyNotFound
 from pipeline.api import errors as api
 from pipeline.api.background_problems import background_detail, background_errors, background_reason
 from pipeline.api.field_errors import field_errors
+from pipeline.api.problem_types import (
+    ACKNOWLEDGMENT_EXPIRED,
+    ALREADY_DECIDED,
+    BACKPRESSURE,
+    BUSY,
+    CLOCK_LIMIT,
+    CLOCK_MOVING,
+    CONFIRMATION_NEEDED,
+    DUPLICATE_SUBMISSION,
+    EMAIL_NOT_REPEATABLE,
+    EXTERNAL_ID_TAKEN,
+    FILES_FULL,
+    IDEMPOTENCY_KEY_IN_USE,
+    IDEMPOTENCY_KEY_REUSED,
+    INTERNAL_ERROR,
+    INVALID_FILE,
+    INVALID_PAYLOAD,
+    INVALID_SCHEDULE,
+    INVALID_TRANSITION,
+    JOB_NOT_OPEN,
+    LIMIT_REACHED,
+    MALFORMED_REQUEST,
+    METHOD_NOT_ALLOWED,
+    NOT_A_SANDBOX,
+    NOT_ACCEPTABLE,
+    NOT_AUTHENTICATED,
+    NOT_FOUND,
+    NOT_REINSTATABLE,
+    PAYLOAD_TOO_LARGE,
+    PERMISSION_DENIED,
+    PRECONDITION_FAILED,
+    PRECONDITION_REQUIRED,
+    SANDBOX_FULL,
+    THROTTLED,
+    TOO_SLOW,
+    TYPE_NOT_ALLOWED,
+    UNAVAILABLE,
+    UNKNOWN_TASK_TYPE,
+    UNSUPPORTED_MEDIA_TYPE,
+    VALIDATION_ERROR,
+    ProblemType,
+)
 from pipeline.background import errors as work
 from pipeline.database.errors import ClusterError
 from pipeline.domain import errors as line
@@ -29,70 +70,36 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemType:
-    """A kind of problem. Clients distinguish them by `code`."""
-
-    status: int
-    code: str
-    title: str
-    retry_after_seconds: int | None = None
-
-    @property
-    def type(self) -> str:
-        """Return the kind's URI. It identifies the kind; there is no page at it."""
-        return f"/problems/{self.code.lower().replace('_', '-')}"
-
-
-VALIDATION_ERROR = ProblemType(400, "VALIDATION_ERROR", "The request is not valid")
-MALFORMED_REQUEST = ProblemType(400, "MALFORMED_REQUEST", "The request cannot be read")
-UNKNOWN_TASK_TYPE = ProblemType(400, "UNKNOWN_TASK_TYPE", "Unknown task type")
-INVALID_PAYLOAD = ProblemType(400, "INVALID_PAYLOAD", "Invalid payload")
-INVALID_FILE = ProblemType(400, "INVALID_FILE", "Invalid file")
-INVALID_SCHEDULE = ProblemType(400, "INVALID_SCHEDULE", "Invalid schedule")
-NOT_AUTHENTICATED = ProblemType(401, "NOT_AUTHENTICATED", "Not authenticated")
-PERMISSION_DENIED = ProblemType(403, "PERMISSION_DENIED", "Permission denied")
-TYPE_NOT_ALLOWED = ProblemType(403, "TYPE_NOT_ALLOWED", "Type not allowed")
-NOT_FOUND = ProblemType(404, "NOT_FOUND", "Not found")
-METHOD_NOT_ALLOWED = ProblemType(405, "METHOD_NOT_ALLOWED", "Method not allowed")
-NOT_ACCEPTABLE = ProblemType(406, "NOT_ACCEPTABLE", "Not acceptable")
-DUPLICATE_SUBMISSION = ProblemType(409, "DUPLICATE_SUBMISSION", "Duplicate submission")
-ALREADY_DECIDED = ProblemType(409, "ALREADY_DECIDED", "Already decided")
-JOB_NOT_OPEN = ProblemType(409, "JOB_NOT_OPEN", "Job not open")
-INVALID_TRANSITION = ProblemType(409, "INVALID_TRANSITION", "Invalid transition")
-CONFIRMATION_NEEDED = ProblemType(409, "CONFIRMATION_NEEDED", "Confirmation needed")
-FILES_FULL = ProblemType(409, "FILES_FULL", "No room for more files")
-LIMIT_REACHED = ProblemType(409, "LIMIT_REACHED", "Limit reached")
-ACKNOWLEDGMENT_EXPIRED = ProblemType(410, "ACKNOWLEDGMENT_EXPIRED", "Acknowledgment expired")
-PRECONDITION_FAILED = ProblemType(412, "PRECONDITION_FAILED", "Precondition failed")
-PAYLOAD_TOO_LARGE = ProblemType(413, "PAYLOAD_TOO_LARGE", "Payload too large")
-IDEMPOTENCY_KEY_IN_USE = ProblemType(409, "IDEMPOTENCY_KEY_IN_USE", "Idempotency key in use", 1)
-IDEMPOTENCY_KEY_REUSED = ProblemType(422, "IDEMPOTENCY_KEY_REUSED", "Idempotency key reused")
-UNSUPPORTED_MEDIA_TYPE = ProblemType(415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type")
-PRECONDITION_REQUIRED = ProblemType(428, "PRECONDITION_REQUIRED", "Precondition required")
-THROTTLED = ProblemType(429, "THROTTLED", "Too many requests")
-BACKPRESSURE = ProblemType(429, "BACKPRESSURE", "Too many tasks waiting")
-INTERNAL_ERROR = ProblemType(500, "INTERNAL_ERROR", "Internal error")
-BUSY = ProblemType(503, "BUSY", "Busy", retry_after_seconds=1)
-UNAVAILABLE = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=5)
-# The same to clients, for a different reason.
-TOO_SLOW = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=30)
-
 # The problem type of each exception. A subclass has that of its nearest listed ancestor.
 PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.JobNotFound: NOT_FOUND,
     line.ApplicationNotFound: NOT_FOUND,
     line.ApplicantNotFound: NOT_FOUND,
+    line.EmailNotFound: NOT_FOUND,
     line.AlreadyApplied: DUPLICATE_SUBMISSION,
     line.AlreadyDecided: ALREADY_DECIDED,
+    line.ExternalIdTaken: EXTERNAL_ID_TAKEN,
     line.JobNotOpen: JOB_NOT_OPEN,
     line.IllegalMove: INVALID_TRANSITION,
     line.IllegalJobMove: INVALID_TRANSITION,
+    line.NotReinstatable: NOT_REINSTATABLE,
+    line.DecisionTooLate: INVALID_TRANSITION,
+    line.ImportUndoTooLate: INVALID_TRANSITION,
+    line.TooManyAnnotations: LIMIT_REACHED,
+    line.AssigneeNotFound: VALIDATION_ERROR,
+    line.EmailNotRepeatable: EMAIL_NOT_REPEATABLE,
+    line.EmailRepeatedTooSoon: THROTTLED,
+    line.NotASandbox: NOT_A_SANDBOX,
+    line.ClockMoving: CLOCK_MOVING,
+    line.ClockAtItsEnd: CLOCK_LIMIT,
+    line.TooManyAdvances: CLOCK_LIMIT,
+    line.SandboxFull: SANDBOX_FULL,
     line.AcknowledgmentExpired: ACKNOWLEDGMENT_EXPIRED,
     line.StaleVersion: PRECONDITION_FAILED,
     line.NoSuchMoment: NOT_FOUND,
     line.VerifierBusy: BUSY,
     line.LogReadersBusy: BUSY,
+    line.ReceiptNotReady: BUSY,
     line.FutureMoment: VALIDATION_ERROR,
     line.UnknownPlace: VALIDATION_ERROR,
     line.StoredFileNotFound: NOT_FOUND,
@@ -100,6 +107,9 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.FilesFull: FILES_FULL,
     line.ScheduleNotFound: NOT_FOUND,
     line.TaskTypeNotFound: NOT_FOUND,
+    line.PlannedSeatsNotFound: NOT_FOUND,
+    line.PlanRefused: INVALID_SCHEDULE,
+    line.TooManyPlannedSeats: LIMIT_REACHED,
     line.WebhookNotFound: NOT_FOUND,
     line.WebhookDeliveryNotFound: NOT_FOUND,
     line.WebhookUrlRefused: VALIDATION_ERROR,
@@ -212,6 +222,7 @@ def problem(
             if isinstance(exc, rest.ValidationError)
             else background_errors(exc)
         ),
+        "existing_id": exc.facts.get("existing_id") if isinstance(exc, line.LineError) else None,
         "error": {"code": kind.code, "message": detail},
     }
 

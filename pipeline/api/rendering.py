@@ -70,18 +70,18 @@ def render_json(data: Any) -> bytes:
     The result equals that of `render_number_json`, which is slower.
     """
     try:
-        return orjson.dumps(data, _render_plain, _OPTIONS)
+        return orjson.dumps(data, _render_json_value, _OPTIONS)
     except orjson.JSONEncodeError:  # more than 64 bits, or keys that are not plain strings
         return render_number_json(data)
 
 
 def render_number_json(data: Any) -> bytes:
     """Render a payload that may hold any number."""
-    text = json.dumps(data, default=_render_plain, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(data, default=_render_json_value, ensure_ascii=False, separators=(",", ":"))
     return text.encode()
 
 
-def _render_plain(value: object) -> str:
+def _render_json_value(value: object) -> str:
     match value:
         case UUID():
             return str(value)

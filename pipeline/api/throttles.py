@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
-from pipeline.api.callers import CompanyCaller, PersonCaller
+from pipeline.api.callers import CompanyCaller, PersonCaller, PortalCaller
 from pipeline.limits.rate_limit import CountedRate, Rate, Tally, count_against_named_rate
 from pipeline.web.client_address import client_address
 
@@ -40,6 +40,8 @@ def throttle_call(request: Request, caller: Any) -> None:
             check_throttle(request, "api", f"company {actor_id}")
         case PersonCaller(applicant_id=applicant_id):
             check_throttle(request, "api", f"person {applicant_id}")
+        case PortalCaller(applicant_id=applicant_id, company_id=company_id):
+            check_throttle(request, "api", f"portal {company_id} {applicant_id}")
         case _:
             check_throttle(request, "anonymous", client_address(request))
 

@@ -17,7 +17,10 @@ from pipeline.domain.states import (
     JOB_MOVES,
     MOVES,
     OUTCOMES,
+    PLANNED_SEATS,
     UNVERIFIED,
+    VIA_KEY,
+    ActorKind,
     EventType,
     Status,
 )
@@ -40,11 +43,20 @@ LEGAL = {
     for (before, move), to in MOVES.items()
 }
 
+# What an applicant can do on a company's own site, through one of its keys.
+_THROUGH_KEYS = frozenset((EventType.ACKNOWLEDGED.value, EventType.WITHDRAWN.value))
+
+# Whoever comes into the line by these stands behind everybody in it.
+_JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value))
+
 _COUNTED = {
     "active": Status.ACTIVE,
     "pending": Status.PENDING_ACKNOWLEDGMENT,
     "waiting": Status.WAITLIST,
 }
+
+
+_Place = tuple[int | None, int | None]
 
 
 class Fold:
@@ -63,6 +75,9 @@ class Fold:
         self.places: dict[UUID, PastPlace] = {}
         self.counts: Counter[str] = Counter()
         self.unverified: set[UUID] = set()
+        # The place of each offer before it, and of each miss: its seq, misses and place before it.
+        self._offered: dict[UUID, _Place] = {}
+        self._missed: dict[UUID, tuple[int, int, _Place]] = {}
 
     def take(self, event: Event) -> None:
         """Add the next row. Raises BadRow."""
@@ -71,6 +86,7 @@ class Fold:
             if event.application_id is None:
                 self._take_job(event)
             else:
+                self._check_ticket(event)
                 self._take_application(event, event.application_id)
             self.next_ticket = event.data["next_ticket"]
             counters = {name: self.counts[status] for name, status in _COUNTED.items()}
@@ -107,11 +123,29 @@ class Fold:
         Policy(**{name: event.data["policy"][name] for name in POLICY_FIELDS})
         if event.data["capacity"] < 1:
             raise BadRow(event.seq, "a job has at least one seat")
+        planned = PLANNED_SEATS in event.data
+        by_system = (
+            event.event == EventType.CAPACITY_CHANGED and event.actor_kind == ActorKind.SYSTEM
+        )
+        if planned != by_system:
+            raise BadRow(event.seq, "the system changes seats as planned, and nobody else does")
+        self._check_clock(event)
         self.job, self.policy_version = event.data, event.policy_version
         if event.event == EventType.JOB_OPENED:
             self.opened_at = event.at
         elif event.event == EventType.JOB_CLOSED:
             self.closed_at = event.at
+
+    def _check_clock(self, event: Event) -> None:
+        """Check that only a sandbox has a clock of its own, and that only an advance moves it."""
+        before, after = (data.get("clock_offset_seconds") for data in (self.job, event.data))
+        if self.job and (before is None) != (after is None):
+            raise BadRow(event.seq, "a job became one of a sandbox, or was one")
+        moved = event.data["seconds"] if event.event == EventType.CLOCK_ADVANCED else 0
+        if event.event == EventType.CLOCK_ADVANCED and (before is None or moved < 1):
+            raise BadRow(event.seq, "only the clock of a sandbox moves, and only forward")
+        if after is not None and (after < 0 or (self.job and after - before != moved)):
+            raise BadRow(event.seq, f"its clock is {after} s ahead, the log adds up to another")
 
     def _take_application(self, event: Event, application_id: UUID) -> None:
         place = self.places.get(application_id)
@@ -120,6 +154,7 @@ class Fold:
         if event.from_status != before or step not in LEGAL:
             raise BadRow(event.seq, f"{event.event} to {event.to_status} cannot follow {before}")
         after = Status(str(event.to_status))
+        self._check_key(event)
         if place is None:
             place = self.places[application_id] = PastPlace(
                 application_id, event.at, after, event.at
@@ -127,14 +162,15 @@ class Fold:
         if event.from_status:
             self.counts[place.status] -= 1
         self.counts[after] += 1
-        stood = (place.ticket, place.tie)
+        stood, misses = (place.ticket, place.tie), place.decay_count
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         self._check_verification(event, place, stood)
+        self._check_reinstatement(event, place, stood, misses)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
         if place.deadline_extended or event.event == EventType.VERIFIED:
             return
-        place.status_since = event.at
+        place.status_since, place.ended_at = event.at, None
         if after is Status.PENDING_ACKNOWLEDGMENT:
             place.promoted_at = event.at
         elif event.event == EventType.ACKNOWLEDGED:
@@ -142,9 +178,45 @@ class Fold:
         elif after is Status.INACTIVE:
             place.ended_at = event.at
 
-    def _check_verification(
-        self, event: Event, place: PastPlace, stood: tuple[int | None, int | None]
+    def _check_key(self, event: Event) -> None:
+        """Check that only an applicant acts through a key, and only as a portal can."""
+        if VIA_KEY not in event.data:
+            return
+        key = UUID(event.data[VIA_KEY])
+        if event.actor_kind != ActorKind.APPLICANT or event.event not in _THROUGH_KEYS:
+            raise BadRow(event.seq, f"nobody does {event.event} through the key {key}")
+
+    def _check_ticket(self, event: Event) -> None:
+        """Check that whoever comes into the line stands behind everybody in it."""
+        joins = event.event in _JOINING and event.to_status == Status.WAITLIST
+        if joins and event.data["ticket"] < self.next_ticket:
+            raise BadRow(event.seq, f"its ticket {event.data['ticket']} is not at the line's end")
+
+    def _check_reinstatement(
+        self, event: Event, place: PastPlace, stood: _Place, misses: int
     ) -> None:
+        """Check that a place is given back once, after a miss, as it was before that miss.
+
+        Remembers the place before an open offer, and before a miss that is the last event.
+        """
+        who = place.application_id
+        if event.event == EventType.REINSTATED:
+            given = (event.cause_seq, place.decay_count, (place.ticket, place.tie))
+            if given != self._missed.get(who) or place.eligible_at is not None:
+                raise BadRow(event.seq, "it does not give back the place before the last miss")
+        if event.event == EventType.DEADLINE_EXTENDED:
+            return
+        before = self._offered.pop(who, None)
+        self._missed.pop(who, None)
+        if place.status is Status.PENDING_ACKNOWLEDGMENT:
+            if event.from_status is None:  # the place at which they would have joined
+                behind = self.job["policy"]["penalty_places"] * place.decay_count
+                stood = (event.data["next_ticket"] + behind, event.seq)
+            self._offered[who] = stood
+        elif before and event.event in (EventType.DECAYED, EventType.LAPSED):
+            self._missed[who] = (event.seq, misses, before)
+
+    def _check_verification(self, event: Event, place: PastPlace, stood: _Place) -> None:
         """Check that nobody unverified holds a seat, and that verification moves nobody in line."""
         was_unverified = place.application_id in self.unverified
         is_unverified = place.verify_by is not None

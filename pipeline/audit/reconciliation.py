@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from jobs.models import Job, JobStatus
 from jobs.policies import POLICY_FIELDS
 from pipeline.audit.log_fold import Fold
+from pipeline.database.instants import database_now
 from pipeline.domain.states import Status
-from pipeline.models import Application
+from pipeline.line.settle import MOST_SANDBOX_EVENTS
+from pipeline.models import Application, PlannedSeats
 from pipeline.selectors.past_states import PastPlace
 
 COMPARED = (
@@ -65,6 +68,8 @@ def _reconcile_job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Itera
         "last_event_at": fold.at,
         "opened_at": fold.opened_at,
         "closed_at": fold.closed_at,
+        "is_test": "clock_offset_seconds" in fold.job,
+        "clock_offset_seconds": fold.job.get("clock_offset_seconds", 0),
         **{name: fold.job["policy"].get(name) for name in POLICY_FIELDS},
     }
     for name, value in logged.items():
@@ -78,9 +83,16 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         yield f"job: head_ticket is {job.head_ticket}, more than the lowest ticket {lowest}"
     moments = [row.acknowledge_by for row in rows.values() if row.acknowledge_by]
     moments += [row.verify_by for row in waiting if row.verify_by]
+    if job.status != JobStatus.CLOSED:
+        moments += PlannedSeats.objects.filter(job_id=job.id).values_list("next_at", flat=True)
     if job.status == JobStatus.OPEN and job.seats_free:
         moments += [row.eligible_at for row in waiting if row.eligible_at and row.is_verified]
     due = min(moments, default=None)
+    if job.is_test and due is not None:
+        if job.seq >= MOST_SANDBOX_EVENTS:  # nothing happens in it any more
+            return
+        # While it is being settled up to a clock that was moved, it is due from the present on.
+        due = max(due - timedelta(seconds=job.clock_offset_seconds), database_now())
     if due is not None and (job.next_due_at is None or job.next_due_at > due):
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"
 

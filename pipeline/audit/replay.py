@@ -39,7 +39,7 @@ class Line:
     next_after: int | None = None
 
 
-def replay_page(
+def replay_one_page(
     job_id: UUID,
     *,
     seq: int | None = None,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Q
 
 from tasks import control, registry
-from tasks.models import TaskType
-from tasks.models.statuses import Breaker
+from tasks.models import Task, TaskPause, TaskType
+from tasks.models.statuses import Breaker, Status
 from tasks.registry import TaskSpec
 
 
@@ -21,6 +23,7 @@ class CompanyType:
     key: str
     title: str
     about: str
+    result: dict[str, Any]  # JSON schema of what a run returns
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +35,103 @@ class KnownType:
     row: TaskType | None  # None until the type is used or a worker has started
 
 
+_NUMBER = {"type": "integer", "minimum": 0}
+_FILE = {
+    "type": ["object", "null"],
+    "description": "The file, at `/files/{file_id}`; null after a cancellation.",
+    "properties": {"file_id": {"type": "string", "format": "uuid"}, "rows": _NUMBER},
+    "required": ["file_id", "rows"],
+}
+_IMPORT = {
+    "type": "object",
+    "description": "Numbers of rows, and how it ended; `trouble` says why a BAD_FILE is one. "
+    "`left` were not reached.",
+    "properties": {
+        **dict.fromkeys(("accepted", "refused", "total", "left"), _NUMBER),
+        "ending": {
+            "enum": ["COMPLETE", "JOB_PAUSED", "JOB_CLOSED", "JOB_FULL", "BAD_FILE", "STOPPED"]
+        },
+        "trouble": {"type": "string"},
+    },
+    "required": ["accepted", "refused", "total", "left", "ending"],
+}
+_REPORT = {
+    "type": "object",
+    "description": "The report, at `/jobs/{job_id}/reports/{week}`.",
+    "properties": {"week": {"type": "string", "format": "date"}, "events": _NUMBER},
+    "required": ["week", "events"],
+}
+_SECONDS = {"type": ["number", "null"], "minimum": 0}
+_LEDGER = dict.fromkeys(("used", "missed", "cooldown", "nobody", "paused"), _SECONDS)
+_RUN: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "seat_seconds": {"type": "object", "properties": _LEDGER},
+        "median_wait_seconds": _SECONDS,
+        **dict.fromkeys(("offered", "misses"), _NUMBER),
+    },
+    "required": ["seat_seconds", "median_wait_seconds", "offered", "misses"],
+}
+_WHAT_IF = {
+    "type": "object",
+    "description": "What happened and what would have happened, side by side; how many people"
+    " would have been offered their first seat earlier or later; and a run for each window.",
+    "properties": {
+        "start": {"type": "string", "format": "date-time"},
+        "end": {"type": "string", "format": "date-time"},
+        "happened": _RUN,
+        "what_if": _RUN,
+        **dict.fromkeys(("earlier", "later"), _NUMBER),
+        "windows": {
+            "type": "array",
+            "items": {**_RUN, "properties": {"window_seconds": _NUMBER, **_RUN["properties"]}},
+        },
+    },
+    "required": ["start", "end", "happened", "what_if", "earlier", "later", "windows"],
+}
+_SLEEP = {
+    "type": "object",
+    "properties": {"slept_seconds": {"type": "number", "minimum": 0}},
+    "required": ["slept_seconds"],
+}
+
 _ALL = (
     CompanyType(
         "applications.import",
         "Import of applications",
         "Imports the people in a CSV file, row by row, and keeps the refused rows.",
+        _IMPORT,
     ),
     CompanyType(
         "applications.export",
         "Export of applications",
         "Writes everybody who has ever applied to a job to a file, as CSV or JSON lines.",
+        _FILE,
     ),
     CompanyType(
         "log.export",
         "Export of the log",
         "Writes a job's log to a file, as CSV or JSON lines.",
+        _FILE,
     ),
     CompanyType(
         "report.weekly",
         "Weekly report",
         "Counts what happened in a job from one Monday to the next.",
+        _REPORT,
+    ),
+    CompanyType(
+        "line.what_if",
+        "What-if",
+        "Runs a job's log again under other rules and compares it with what happened.",
+        _WHAT_IF,
     ),
     CompanyType(
         "demo.sleep",
         "Sleep",
         "Only waits, to try things out. It can be made to fail in several ways. Available "
         "only if the site has switched it on.",
+        _SLEEP,
     ),
 )
 
@@ -101,7 +175,17 @@ def paused_catalogued_types(company_id: UUID) -> set[str]:
 
     A type may be paused by the company or stopped for everyone.
     """
-    return {*control.types_paused_by_owner(company_id), *stopped_catalogued_types()[0]}
+    own = TaskPause.objects.filter(owner_id=company_id).values("type_id")
+    return set(
+        TaskType.objects.filter(Q(paused=True) | Q(id__in=own)).values_list("key", flat=True)
+    )
+
+
+def paused_types_among(company_id: UUID, tasks: Iterable[Task]) -> set[str]:
+    """Return the paused types of the tasks that are pending: none, without a query, if none is."""
+    if any(task.status == Status.PENDING for task in tasks):
+        return paused_catalogued_types(company_id)
+    return set()
 
 
 def stopped_catalogued_types(company_id: UUID | None = None) -> tuple[set[str], set[str]]:

@@ -25,7 +25,7 @@ def ids_not_owned(company_id: UUID, works: Sequence[tuple[str, Any]]) -> dict[in
                 named.append((number, field, UUID(payload[field])))
             except (ValueError, TypeError, AttributeError):
                 named.append((number, field, None))
-    jobs = Job.objects.filter(company_id=company_id)
+    jobs = Job.objects.filter(company_id=company_id, posting__isnull=False)
     imports = StoredFile.objects.filter(company_id=company_id, purpose=StoredFile.Purpose.IMPORT)
     own: dict[str, set[UUID]] = {}
     for field, things in (("job_id", jobs), ("import_id", imports)):

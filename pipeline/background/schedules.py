@@ -12,10 +12,11 @@ from jobs.models import Company
 from pipeline.background.errors import TooManySchedules
 from pipeline.background.key_limits import limits_of_key
 from pipeline.background.ownership import ids_not_owned
-from pipeline.background.start import check_type_to_start
+from pipeline.background.start import TaskRequest, check_type_to_start, start_tasks
 from pipeline.domain.errors import ScheduleNotFound
 from pipeline.selectors.page import Page
-from tasks.models import Schedule
+from tasks.enqueue import Enqueued
+from tasks.models import Schedule, Task
 from tasks.scheduling import schedules
 from tasks.scheduling.schedules import save_schedule
 
@@ -138,3 +139,30 @@ def schedule_of_company(company_id: UUID, schedule_id: UUID) -> Schedule:
     if found is None:
         raise ScheduleNotFound
     return found
+
+
+def run_schedule_now(*, company_id: UUID, schedule_id: UUID, once: UUID, producer: str) -> Enqueued:
+    """Start a schedule's task now; its next time stays. Repeating it with the same `once` does not.
+
+    Raises ScheduleNotFound, and the errors of `pipeline.background.start.start_tasks`.
+    """
+    schedule = schedule_of_company(company_id, schedule_id)
+    request = TaskRequest(
+        schedule.type_key,
+        schedule.payload,
+        version=schedule.type_version,
+        priority=schedule.priority,
+        idempotency_key=f"schedule:{schedule.id}:now:{once}",
+    )
+    (started,) = start_tasks(company_id=company_id, producer=producer, requests=[request])
+    return started
+
+
+def tasks_of_schedule(schedule: Schedule, *, limit: int) -> list[Task]:
+    """Return the last tasks that a schedule has started, by itself or by hand, newest first."""
+    started = Task.objects.filter(
+        owner_id=schedule.owner_id,
+        type__key=schedule.type_key,
+        idempotency_key__startswith=f"schedule:{schedule.id}:",
+    )
+    return list(started.select_related("type").order_by("-id")[:limit])

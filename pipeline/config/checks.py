@@ -15,12 +15,11 @@ _HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
 @register(Tags.security)
 def check_that_public_site_has_a_database(**_: Any) -> list[CheckMessage]:
     """Warn at every start if the site looks public but DATABASE_URL is not set."""
-    if settings.EMBEDDED_POSTGRES is None or not _is_public_site():
+    if settings.EMBEDDED_POSTGRES is None or not is_public_site():
         return []
     text = "SITE_URL or ALLOWED_HOSTS name a public site, but DATABASE_URL is not set."
-    what = " So it runs as a site for one machine: its database is embedded, its cookies are "
-    "not secure"
-    what += " and its emails, with their sign-in codes, are kept on this machine."
+    what = " So it runs as a site for one machine: its database is embedded, its cookies are not"
+    what += " secure and its emails, with their sign-in codes, are kept on this machine."
     return [Warning(text + what, hint=_HINT, id="pipeline.W001")]
 
 
@@ -33,13 +32,14 @@ def check_that_deployed_site_is_no_development_site(**_: Any) -> list[CheckMessa
     if settings.DEV_MAIL:
         text = "Emails, with their sign-in codes, would be kept on this machine."
         found.append(Error(text, hint=_HINT, id="pipeline.E002"))
-    if not _is_public_site():
+    if not is_public_site():
         hint = "Set SITE_URL to the public address, which links in emails use."
         found.append(Error("SITE_URL names this machine only.", hint=hint, id="pipeline.E003"))
     return found
 
 
-def _is_public_site() -> bool:
+def is_public_site() -> bool:
+    """Tell whether SITE_URL or ALLOWED_HOSTS name more than this machine."""
     names = [urlsplit(settings.SITE_URL).hostname or "", *settings.ALLOWED_HOSTS]
     return not all(_is_of_this_machine(name.strip("[]")) for name in names)
 

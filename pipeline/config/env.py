@@ -42,11 +42,11 @@ class _Env(environ.Env):
             raise ImproperlyConfigured(f"{var} must be one of {', '.join(choices)}; not {value!r}.")
         return value
 
-    def at_least_one(self, var: str, default: int) -> int:
-        """Return a whole number of at least 1. Raises ImproperlyConfigured for any other value."""
+    def at_least(self, var: str, default: int, *, least: int = 1) -> int:
+        """Return a whole number of at least `least`. Raises ImproperlyConfigured otherwise."""
         text = str(self.str(var, default=str(default))).strip()
-        if not text.isascii() or not text.isdecimal() or int(text) < 1:
-            raise ImproperlyConfigured(f"{var} must be a whole number from 1; not {text!r}.")
+        if not text.isascii() or not text.isdecimal() or int(text) < least:
+            raise ImproperlyConfigured(f"{var} must be a whole number from {least}; not {text!r}.")
         return int(text)
 
 
@@ -59,6 +59,8 @@ NAMES = (
     " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
     " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
     " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE WEBHOOK_ALLOW_PRIVATE"
+    " ALIVE_FILE DECISION_UNDO_SECONDS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
+    " RECEIPT_FORMER_KEYS"
 ).split()
 
 _env = _Env()
@@ -76,7 +78,7 @@ MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost
 SITE_URL: str = _env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 EMAIL_BACKEND: str = _env.str("EMAIL_BACKEND", default="")
 # How many emails of imports and closed lines go out in a minute; the others are not held back.
-EMAIL_RATE_PER_MINUTE = _env.at_least_one("EMAIL_RATE_PER_MINUTE", 600)
+EMAIL_RATE_PER_MINUTE = _env.at_least("EMAIL_RATE_PER_MINUTE", 600)
 # Whether emails are kept on this machine and shown at /dev/mail/. Only if none is sent.
 DEV_MAIL: bool = not (DATABASE_URL or EMAIL_BACKEND or _env.str("EMAIL_URL", default=""))
 STATIC_ROOT = Path(_env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
@@ -89,9 +91,9 @@ HSTS_INCLUDE_SUBDOMAINS: bool = _env.bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", defa
 HSTS_PRELOAD: bool = _env.bool("SECURE_HSTS_PRELOAD", default=False)
 SSL_REDIRECT: bool = _env.bool("SECURE_SSL_REDIRECT", default=False)
 # The time limit of a web server's statements.
-STATEMENT_SECONDS = _env.at_least_one("STATEMENT_SECONDS", 10)
+STATEMENT_SECONDS = _env.at_least("STATEMENT_SECONDS", 10)
 # How many live streams a network address may hold per process.
-STREAMS_PER_ADDRESS = _env.at_least_one("STREAMS_PER_ADDRESS", 200)
+STREAMS_PER_ADDRESS = _env.at_least("STREAMS_PER_ADDRESS", 200)
 
 _RATES = {
     "api": "6000/min",
@@ -100,25 +102,40 @@ _RATES = {
     "code_request": "10/h",
     "code_try": "20/h",
     "verify": "120/min",
+    "replay": "120/min",
+    "import": "30/min",
     "tasks": "6000/min",
+    "applicant_tokens": "600/min",
 }
 # How many tasks may wait before companies cannot start more.
-TASK_BACKLOG_LIMIT = _env.at_least_one("TASK_BACKLOG_LIMIT", 100_000)
+TASK_BACKLOG_LIMIT = _env.at_least("TASK_BACKLOG_LIMIT", 100_000)
 # How many of them may belong to one company, so that none takes all the room.
-TASK_BACKLOG_PER_COMPANY = _env.at_least_one("TASK_BACKLOG_PER_COMPANY", 10_000)
+TASK_BACKLOG_PER_COMPANY = _env.at_least("TASK_BACKLOG_PER_COMPANY", 10_000)
 # How many bytes of waiting imports and download files a company may have.
-FILE_BYTES_PER_COMPANY = _env.at_least_one("FILE_BYTES_PER_COMPANY", 512 * 2**20)
+FILE_BYTES_PER_COMPANY = _env.at_least("FILE_BYTES_PER_COMPANY", 512 * 2**20)
 # After how many hours without a request a staff account is signed out.
-STAFF_IDLE_HOURS = _env.at_least_one("STAFF_IDLE_HOURS", 12)
+STAFF_IDLE_HOURS = _env.at_least("STAFF_IDLE_HOURS", 12)
 # The file of the logs' signed heads, and the signing key.
 ANCHOR_FILE = Path(_env.str("ANCHOR_FILE", default=str(STATE_DIR / "anchors.jsonl")))
 ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anchor_key")))
+# Where errors are reported, if anywhere; see pipeline/config/error_reports.py.
+SENTRY_DSN: str = _env.str("SENTRY_DSN", default="")
+SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")
+# The file that workers touch every second while they run.
+ALIVE_FILE: str = _env.str("ALIVE_FILE", default="")
+# How many seconds a company's decision can be undone before it takes effect.
+DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
 # Turn off for a pooler in transaction mode without prepared statements.
 PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)
 # Whether companies may start demo types, some of which use up memory on purpose.
 DEMO_TASKS: bool = _env.bool("DEMO_TASKS", default=TESTING or not DATABASE_URL)
 # Whether webhooks may go to addresses inside this machine and its networks, and without TLS.
 WEBHOOK_ALLOW_PRIVATE: bool = _env.bool("WEBHOOK_ALLOW_PRIVATE", default=not DATABASE_URL)
+# The seed of the key that signs receipts, and public keys of earlier ones; all in base64.
+RECEIPT_KEY: str = _env.str("RECEIPT_KEY", default="")
+RECEIPT_FORMER_KEYS: list[str] = _env.list("RECEIPT_FORMER_KEYS", default=[])
+# Whether the requests of API keys are recorded, for a week, for their owners.
+REQUEST_LOG: bool = _env.bool("REQUEST_LOG", default=True)
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
@@ -193,8 +210,13 @@ def secret_key_fallbacks() -> list[str]:
     return [_strong_secret_key(name, key.strip()) for key in _env.list(name, default=[])]
 
 
+def is_weak_secret(secret: str) -> bool:
+    """Tell whether a secret is too short, or has too few different characters."""
+    return len(secret) < LEAST_KEY_LENGTH or len(set(secret)) < LEAST_KEY_CHARACTERS
+
+
 def _strong_secret_key(name: str, key: str) -> str:
-    if len(key) < LEAST_KEY_LENGTH or len(set(key)) < LEAST_KEY_CHARACTERS:
+    if is_weak_secret(key):
         raise ImproperlyConfigured(
             f"{name} is too easy to guess: use {LEAST_KEY_LENGTH} or more random characters;"
             " .env.example says how to make them."
@@ -257,7 +279,7 @@ def mail_settings_from_env() -> dict[str, Any]:
     DATABASE_URL, discarded, which a system check warns about. Raises ImproperlyConfigured.
     """
     if DEV_MAIL:
-        return {"EMAIL_BACKEND": "pipeline.mail.dev_mailbox.Backend"}
+        return {"EMAIL_BACKEND": "pipeline.mail.dev_mailbox.DevMailboxBackend"}
     found = dict(_env.email_url_config(_env.str("EMAIL_URL", default="dummymail://")))
     if EMAIL_BACKEND:
         found["EMAIL_BACKEND"] = EMAIL_BACKEND

@@ -9,7 +9,6 @@ from pathlib import Path
 from pipeline.database.binaries import find_binaries, reachable_copy_of_binaries
 from pipeline.database.data_dir import data_dir_of, make_dir_reachable, socket_dir_of
 from pipeline.database.file_locks import SharedFileLock, hold_file_lock
-from pipeline.database.roles import prepare_roles_of_cluster
 from pipeline.database.server import PORT, SUPERUSER, DatabaseServer, server_user
 
 __all__ = ["PORT", "Cluster"]
@@ -25,7 +24,7 @@ class Cluster:
         self._user = server_user()
         self.base = data_dir_of(base, self._user)
         self.socket_dir = socket_dir_of(self.base)
-        self._conf = conf
+        self.conf = conf
         self._seat: SharedFileLock | None = None
 
     def ensure(self) -> None:
@@ -46,6 +45,8 @@ class Cluster:
 
     def prepare_roles(self) -> None:
         """Create the roles of the owner and the application, and give them the database."""
+        from pipeline.database.roles import prepare_roles_of_cluster  # needs Django
+
         prepare_roles_of_cluster(self.socket_dir, superuser=SUPERUSER, port=PORT)
 
     def release(self) -> None:
@@ -63,4 +64,4 @@ class Cluster:
         binaries = find_binaries()
         if self._user:
             binaries = reachable_copy_of_binaries(binaries, self.base)
-        return DatabaseServer(binaries, self.base, self.socket_dir, self._user, self._conf)
+        return DatabaseServer(binaries, self.base, self.socket_dir, self._user, self.conf)

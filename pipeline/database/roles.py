@@ -6,7 +6,7 @@ its rows or switch off its triggers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -105,6 +105,34 @@ def role_may_rewrite_log() -> bool:
             [LOG, LOG, LOG],
         )
         return bool(cursor.fetchone()[0])
+
+
+def tables_without_rights() -> list[str]:
+    """Return the tables on which the role of this connection lacks what `migrate` grants."""
+    return _names_of_tables(
+        "SELECT c.relname FROM pg_class c"
+        " CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) wanted"
+        " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
+        "   AND NOT has_table_privilege(c.oid, wanted)"
+        "   AND NOT (c.relname = %s AND wanted IN ('UPDATE', 'DELETE'))"
+        "   AND NOT (c.relname = 'django_migrations' AND wanted <> 'SELECT')"
+        " GROUP BY 1 ORDER BY 1",
+        [LOG],
+    )
+
+
+def owners_of_tables() -> list[str]:
+    """Return the roles that own tables, the one with the most first."""
+    return _names_of_tables(
+        "SELECT tableowner FROM pg_tables WHERE schemaname = 'public'"
+        " GROUP BY 1 ORDER BY count(*) DESC, 1"
+    )
+
+
+def _names_of_tables(statement: str, parameters: Sequence[str] = ()) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [name for name, *_ in cursor.fetchall()]
 
 
 def _create_role(server: psycopg.Connection, role: str, password: str | None) -> None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+# A company decides by outcome, so a refusal names the outcome, not the move.
+_OUTCOMES_OF_MOVES = {"REMOVE": "REMOVED", "REJECT": "REJECTED", "HIRE": "HIRED"}
+
 
 class LineError(Exception):
     """Refusal by the rules of the line. `facts` holds its data by name."""
@@ -53,6 +56,18 @@ class TaskTypeNotFound(LineError):
     message = "There is no such type of background work."
 
 
+class PlannedSeatsNotFound(LineError):
+    message = "There are no such planned seats: they were cancelled, or all have opened."
+
+
+class PlanRefused(LineError):
+    message = "{why}"
+
+
+class TooManyPlannedSeats(LineError):
+    message = "A job can have {limit} plans for its seats. Cancel one that is not needed."
+
+
 class WebhookNotFound(LineError):
     message = "There is no such webhook endpoint."
 
@@ -89,12 +104,57 @@ class AlreadyDecided(LineError):
     "them again."
 
 
+class ExternalIdTaken(LineError):
+    message = "Another {kind} of the company has the external_id {external_id!r}."
+
+
 class JobNotOpen(LineError):
     message = "This job does not take applications because it is {status}."
 
 
 class IllegalMove(LineError):
     message = "{move} is not possible from {status}."
+
+    def __init__(self, *, move: str, status: str | None) -> None:
+        super().__init__(move=_OUTCOMES_OF_MOVES.get(move, move), status=status)
+        self.facts = {"move": move, "status": status}
+
+
+class DecisionTooLate(LineError):
+    message = "This decision has already taken effect, so it cannot be undone."
+
+
+class ImportUndoTooLate(LineError):
+    message = "This import can no longer be undone: it still runs, or it ended too long ago."
+
+
+class TooManyAnnotations(LineError):
+    message = "An application can have {limit} {things}. Remove one first."
+
+
+class AssigneeNotFound(LineError):
+    message = "This account is not a member of the company."
+
+
+class NotReinstatable(LineError):
+    message = "{why}"
+
+
+class EmailNotRepeatable(LineError):
+    message = "{why}"
+
+
+class EmailNotFound(LineError):
+    message = "There is no such email."
+
+
+class EmailRepeatedTooSoon(LineError):
+    message = "Emails to this person were just sent again. Wait a minute."
+
+    @property
+    def wait(self) -> float:
+        """Return the seconds to wait."""
+        return float(self.facts["wait_seconds"])
 
 
 class IllegalJobMove(LineError):
@@ -103,6 +163,32 @@ class IllegalJobMove(LineError):
 
 class AcknowledgmentExpired(LineError):
     message = "The deadline to acknowledge this seat has passed."
+
+
+class NotASandbox(LineError):
+    message = "Only the clock of a sandbox can be moved."
+
+
+class ClockMoving(LineError):
+    message = (
+        "The clock of this sandbox is still moving: deadlines before its time are being settled."
+        " Try again in a moment."
+    )
+
+
+class ClockAtItsEnd(LineError):
+    message = (
+        "The clock of a sandbox can be at most {limit_days} days ahead. It is {days} days ahead"
+        " now."
+    )
+
+
+class TooManyAdvances(LineError):
+    message = "The clock of a sandbox can be moved {limit} times, and it was."
+
+
+class SandboxFull(LineError):
+    message = "{why}"
 
 
 class StaleVersion(LineError):
@@ -119,6 +205,13 @@ class FutureMoment(LineError):
 
 class UnknownPlace(LineError):
     message = "The feed has no such place."
+
+
+class ReceiptNotReady(LineError):
+    message = (
+        "This line has a long history. {done:,} of {events:,} events are read for the receipt."
+        " Ask for it again to continue."
+    )
 
 
 class LogReadersBusy(LineError):

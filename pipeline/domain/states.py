@@ -15,6 +15,10 @@ from pipeline.domain.errors import IllegalMove
 # How long an unverified application is kept, and the reason code of its end.
 VERIFY_WITHIN = timedelta(hours=24)
 UNVERIFIED = "UNVERIFIED"
+# The name in an event's data of the company's key through which the applicant acted.
+VIA_KEY = "via_key"
+# The name in an event's data of the plan by which the system changed the number of seats.
+PLANNED_SEATS = "planned_seats_id"
 
 
 class Status(StrEnum):
@@ -23,7 +27,7 @@ class Status(StrEnum):
     WAITLIST = "WAITLIST"  # moved on by the system, when a seat opens
     PENDING_ACKNOWLEDGMENT = "PENDING_ACKNOWLEDGMENT"  # by the applicant, or by the deadline
     ACTIVE = "ACTIVE"  # by the company, or by the applicant on leaving
-    INACTIVE = "INACTIVE"  # terminal: by nobody
+    INACTIVE = "INACTIVE"  # ended; after a lapse, the company can give the place back
 
     @property
     def holds_seat(self) -> bool:
@@ -52,6 +56,7 @@ class EventType(StrEnum):
     DEADLINE_EXTENDED = "DEADLINE_EXTENDED"
     DECAYED = "DECAYED"
     LAPSED = "LAPSED"
+    REINSTATED = "REINSTATED"
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
     CLOSED_OUT = "CLOSED_OUT"
@@ -62,6 +67,7 @@ class EventType(StrEnum):
     JOB_CLOSED = "JOB_CLOSED"
     CAPACITY_CHANGED = "CAPACITY_CHANGED"
     POLICY_CHANGED = "POLICY_CHANGED"
+    CLOCK_ADVANCED = "CLOCK_ADVANCED"  # of a sandbox
 
 
 class Move(StrEnum):
@@ -77,6 +83,7 @@ class Move(StrEnum):
     EXTEND = "EXTEND"
     DECAY = "DECAY"
     LAPSE = "LAPSE"
+    REINSTATE = "REINSTATE"  # only after a miss, to the place before it
     WITHDRAW = "WITHDRAW"
     REMOVE = "REMOVE"
     REJECT = "REJECT"
@@ -98,6 +105,8 @@ MOVES: dict[tuple[Status | None, Move], Status] = {
     (_PENDING, Move.EXTEND): _PENDING,
     (_PENDING, Move.DECAY): _WAIT,
     (_PENDING, Move.LAPSE): _ENDED,
+    (_WAIT, Move.REINSTATE): _WAIT,
+    (_ENDED, Move.REINSTATE): _WAIT,
     (_WAIT, Move.WITHDRAW): _ENDED,
     (_PENDING, Move.WITHDRAW): _ENDED,
     (_ACTIVE, Move.WITHDRAW): _ENDED,
@@ -123,6 +132,7 @@ EVENTS: dict[Move, EventType] = {
     Move.EXTEND: EventType.DEADLINE_EXTENDED,
     Move.DECAY: EventType.DECAYED,
     Move.LAPSE: EventType.LAPSED,
+    Move.REINSTATE: EventType.REINSTATED,
     Move.WITHDRAW: EventType.WITHDRAWN,
     Move.REMOVE: EventType.REMOVED,
     Move.REJECT: EventType.REMOVED,
@@ -162,12 +172,13 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 def status_after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
     """Return the status after a move. A status of None means a new application. Raises IllegalMove.
 
-    `verified`: whether the application is. Unverified ones get no seat, and only they can be
-    verified.
+    `verified`: whether the application is. Unverified ones get no seat, so they miss none, and only
+    they can be verified.
     """
     to = MOVES.get((status, move))
     of_unverified = move in (Move.VERIFY, Move.EXPIRE)
-    if to is None or (verified and of_unverified) or (verified is False and to.holds_seat):
+    of_verified = to is not None and (to.holds_seat or move is Move.REINSTATE)
+    if to is None or (verified and of_unverified) or (verified is False and of_verified):
         raise IllegalMove(status=status, move=move)
     return to
 
@@ -182,10 +193,14 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Actor of a change: an applicant, a company's key or member, or the system, without an id."""
+    """Actor of a change: an applicant, a company's key or member, or the system, without an id.
+
+    `via_key`: the company's key through which an applicant acts, on the company's own site.
+    """
 
     kind: ActorKind
     id: UUID | None = None
+    via_key: UUID | None = None
 
 
 SYSTEM = Actor(ActorKind.SYSTEM)
@@ -200,3 +215,16 @@ class Reason(StrEnum):
     MISSED_INTERVIEW = "MISSED_INTERVIEW"
     DUPLICATE_PERSON = "DUPLICATE_PERSON"
     OTHER = "OTHER"
+    IMPORT_UNDONE = "IMPORT_UNDONE"  # the import that added the person was undone
+
+
+# The reasons that somebody who decides can choose.
+CHOSEN_REASONS = tuple(each for each in Reason if each is not Reason.IMPORT_UNDONE)
+
+
+class ReinstatementReason(StrEnum):
+    """Reason for giving a place back after a miss. The log holds this code, never free text."""
+
+    ACCOMMODATION = "ACCOMMODATION"
+    OUR_ERROR = "OUR_ERROR"
+    MAIL_FAILURE = "MAIL_FAILURE"

@@ -18,7 +18,8 @@ from pipeline.models import Event
 SLICE = 2_000
 
 # `reason` is the code of a decision, if there is one. `policy_version` is that of the rules at the
-# application's last event.
+# application's last event. `misses` and `decision_note` are the old names of `decay_count` and
+# `note`.
 APPLICATION_COLUMNS = (
     "application_id",
     "applicant_id",
@@ -38,24 +39,33 @@ APPLICATION_COLUMNS = (
     "ended_at",
     "policy_version",
     "decision_note",
+    "decay_count",
+    "note",
+    "external_id",
 )
 
 _APPLICATIONS = """
 SELECT a.id, a.applicant_id, a.name,
        CASE WHEN NOT starts_with(person.email, %(erased)s) THEN person.email END,
-       a.status, a.verify_by IS NULL, a.outcome, last.data ->> 'reason',
+       a.status, a.verify_by IS NULL, a.outcome,
+       CASE WHEN a.ended_at IS NOT NULL THEN last.data ->> 'reason' END,
        CASE WHEN a.status = 'WAITLIST' AND a.verify_by IS NULL THEN
            count(*) FILTER (WHERE a.verify_by IS NULL)
            OVER (PARTITION BY a.status ORDER BY a.ticket, a.tie) END,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
-       a.eligible_at, a.ended_at, last.policy_version, note.text
+       a.eligible_at, a.ended_at, last.policy_version, note.text,
+       a.decay_count, note.text, attached.external_id
 FROM pipeline_application a
 JOIN applicants_applicant person ON person.id = a.applicant_id
 JOIN LATERAL (
     SELECT policy_version, data FROM pipeline_event
     WHERE application_id = a.id ORDER BY seq DESC LIMIT 1
 ) last ON true
-LEFT JOIN pipeline_decisionnote note ON note.application_id = a.id
+LEFT JOIN LATERAL (
+    SELECT string_agg(text, E'\n' ORDER BY seq) AS text FROM pipeline_decisionnote
+    WHERE application_id = a.id
+) note ON true
+LEFT JOIN pipeline_applicationreference attached ON attached.application_id = a.id
 WHERE a.job_id = %(job)s
 ORDER BY a.applied_at, a.id
 """

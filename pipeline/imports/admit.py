@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 
 from applicants.services import checked_applicant_address, find_or_create_applicants
 from jobs.models import Job, JobStatus
-from pipeline.domain.errors import AlreadyApplied, ApplicantNotFound, JobNotOpen
+from pipeline.domain.errors import AlreadyApplied, ApplicantNotFound, JobNotOpen, SandboxFull
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.imports.read_file import read_file
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
@@ -29,7 +29,7 @@ from pipeline.line.lock import LockedPeople, lock_and_read_people, lock_job
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
-from pipeline.models import ImportRun
+from pipeline.models import ImportRefusal, ImportRun
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # About how long a batch may hold the job's lock. Other changes run between two batches.
@@ -90,13 +90,19 @@ def admit_rows(
     again. Must not be called inside a transaction.
     """
     with transaction.atomic(durable=True):
-        read_file(_lock_import_to_admit(import_id))
+        run = lock_import_to_admit(import_id)
+        read_file(run)
+        if run.check_only and not run.finished_at:
+            leave_check_of_import(run)
     parts = FIRST_PARTS
     while True:
         try:
             run, batch = _admit_batch(import_id, parts)
         except JobNotOpen:
             run, batch = _end_admission_early(import_id), Batch([])
+        except SandboxFull:
+            full = ImportRun.Ending.JOB_FULL
+            run, batch = _end_admission_early(import_id, full), Batch([])
         if run.finished_at:
             return run
         after_batch(run)
@@ -113,7 +119,7 @@ def parts_to_admit(parts: int, seconds: float) -> int:
 
 @transaction.atomic(durable=True)
 def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
-    run = _lock_import_to_admit(import_id)
+    run = lock_import_to_admit(import_id)
     batch = Batch([])
     if run.finished_at:
         return run, batch
@@ -127,6 +133,8 @@ def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
     job = lock_job(run.file.job_id)
     _admit_rows_of_batch(job, batch, people, Actor(ActorKind.COMPANY, run.started_by))
     if batch.accepted:
+        if run.admitted_seqs is not None or not run.accepted:  # else an older version began it
+            run.admitted_seqs = [*(run.admitted_seqs or []), job.entries[0].seq, job.seq]
         write(job)
     _count_admitted(run, batch)
 
@@ -137,7 +145,7 @@ def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
     return run, batch
 
 
-def _lock_import_to_admit(import_id: UUID) -> ImportRun:
+def lock_import_to_admit(import_id: UUID) -> ImportRun:
     """Lock an import, so that batches and erasures take turns."""
     runs = ImportRun.objects.select_for_update(of=("self",)).select_related("file")
     return runs.get(file_id=import_id)
@@ -164,7 +172,7 @@ def _admit_rows_of_batch(
 ) -> None:
     """Admit the rows in order, each by the same rule as a single application.
 
-    Raises JobNotOpen.
+    Raises JobNotOpen and SandboxFull.
     """
     settle_due(job)
     if job.status is not JobStatus.OPEN:
@@ -195,32 +203,44 @@ def _admit_row(
 
 
 def _count_admitted(run: ImportRun, batch: Batch) -> None:
-    if batch.refused:
-        records = [
-            {
-                "run_id": str(run.file_id),
-                "row": row.number,
-                "reason": why.value,
-                "name": row.name,
-                "email": row.email,
-            }
-            for row, why in batch.refused
-        ]
-        _KEEP_REFUSED.all(refused=json.dumps(records))
+    keep_refused_rows(run, batch.refused)
     run.next_row += len(batch.rows)
     run.accepted += batch.accepted
     run.refused += len(batch.refused)
-    run.save(update_fields=["next_row", "accepted", "refused"])
+    run.save(update_fields=["next_row", "accepted", "refused", "admitted_seqs"])
+
+
+def keep_refused_rows(run: ImportRun, refused: Sequence[tuple[ImportRow, Refusal]]) -> None:
+    """Store rows that an import refuses, or would refuse, with the reasons."""
+    records = [
+        {
+            "run_id": str(run.file_id),
+            "row": row.number,
+            "reason": why.value,
+            "name": row.name,
+            "email": row.email,
+        }
+        for row, why in refused
+    ]
+    if records:
+        _KEEP_REFUSED.all(refused=json.dumps(records))
+
+
+def leave_check_of_import(run: ImportRun) -> None:
+    """Forget what a check found, so that the rows of a locked import are admitted from now on."""
+    ImportRefusal.objects.filter(run=run).delete()
+    run.check_only, run.next_row, run.refused = False, 0, 0
+    run.save(update_fields=["check_only", "next_row", "refused"])
 
 
 @transaction.atomic(durable=True)
-def _end_admission_early(import_id: UUID) -> ImportRun:
-    """End an import into a closed or paused job. The remaining rows stay in the file."""
-    run = _lock_import_to_admit(import_id)
+def _end_admission_early(import_id: UUID, ending: ImportRun.Ending | None = None) -> ImportRun:
+    """End an import into a full, closed or paused job. The remaining rows stay in the file."""
+    run = lock_import_to_admit(import_id)
     if run.finished_at:
         return run
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
-    ending = _ENDINGS.get(JobStatus(status))
+    ending = ending or _ENDINGS.get(JobStatus(status))
     return _end_admission(run, ending) if ending else run  # it was opened again just now
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from pipeline.exports.formats import csv_lines, formatted_pieces
 from pipeline.imports.progress import ImportProgress
-from pipeline.imports.rows import LEFT_WORDS, WORDS, Refusal, rows_in
+from pipeline.imports.rows import LEFT_WORDS, NOT_REACHED, WORDS, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredPart
 
 SLICE = 2_000
 
 
 # Two columns have the names that an import expects, so that a corrected file can be imported.
-REPORT_COLUMNS = ("row", "name", "email", "reason")
+REPORT_COLUMNS = ("row", "name", "email", "reason", "code")
 
 
 PIECE = 64 * 1_024  # characters, roughly
@@ -34,19 +34,16 @@ def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
     refusals = ImportRefusal.objects.filter(run=seen.run).order_by("row")
     while some := list(refusals.filter(row__gt=last)[:SLICE]):
         for refusal in some:
-            yield _refused_import_row(
-                refusal.row, refusal.name, refusal.email, words_for_import_refusal(refusal.reason)
-            )
+            yield _refused_import_row(refusal.row, refusal.name, refusal.email, refusal.reason)
         last = some[-1].row
-    if not seen.is_over:
+    if not seen.is_over or seen.run.check_only:
         return
-    why = LEFT_WORDS.get(seen.run.ending, LEFT_WORDS[""])
+    why = seen.run.ending if seen.run.ending in LEFT_WORDS else NOT_REACHED
     parts = StoredPart.objects.filter(file_id=seen.run.file_id).order_by("number")
     last = -1
     while part := parts.filter(number__gt=last).first():
         for row in rows_in(bytes(part.data)):
-            reason = words_for_import_refusal(row.refusal) if row.refusal else why
-            yield _refused_import_row(row.number, row.name, row.email, reason)
+            yield _refused_import_row(row.number, row.name, row.email, row.refusal or why)
         last = part.number
 
 
@@ -68,5 +65,6 @@ def words_for_import_refusal(reason: str) -> str:
     return WORDS[Refusal(reason)] if reason in WORDS else reason
 
 
-def _refused_import_row(row: int, name: str, email: str, reason: str) -> dict[str, object]:
-    return {"row": row, "name": name, "email": email, "reason": reason}
+def _refused_import_row(row: int, name: str, email: str, code: str) -> dict[str, object]:
+    words = LEFT_WORDS.get(code) or words_for_import_refusal(code)
+    return {"row": row, "name": name, "email": email, "reason": words, "code": str(code)}

@@ -33,10 +33,12 @@ WORDS = {
 }
 
 # The text for rows that an import did not reach, by how the import ended.
+NOT_REACHED = "NOT_REACHED"
 LEFT_WORDS = {
-    "": "The import has not reached this row.",
+    NOT_REACHED: "The import has not reached this row.",
     "JOB_PAUSED": "The job was paused before this row was imported.",
     "JOB_CLOSED": "The job was closed before this row was imported.",
+    "JOB_FULL": "The job's log was full before this row was imported.",
 }
 
 

@@ -12,9 +12,10 @@ from pipeline.background.start import TaskRequest, check_type_to_start, start_ta
 from pipeline.domain.states import Actor
 from pipeline.imports.store import store_import
 from pipeline.models import StoredFile
-from tasks.enqueue import Enqueued
+from tasks.enqueue import Enqueued, enqueue
 
 IMPORT = "applications.import"
+CHECK = "applications.check_import"
 
 
 def start_import(
@@ -27,8 +28,11 @@ def start_import(
     producer: str,
     key_id: UUID | None = None,
     file_id: UUID | None = None,
+    check_only: bool = False,
 ) -> Enqueued:
     """Store a CSV file of people and start its import. If it raises, nothing is stored.
+
+    With `check_only`, a task only checks the file; `pipeline.imports.check` starts the import.
 
     `content` is the file in pieces, `name` its name, `actor` the member or key for the log. With a
     `file_id`, repeating the call is harmless. Raises the errors of `store_import` and
@@ -46,11 +50,16 @@ def start_import(
                 content=content,
                 actor=actor,
                 file_id=file_id,
+                check_only=check_only,
             )
-            order = TaskRequest(IMPORT, {"import_id": str(import_id)})
-            (task,) = start_tasks(
-                company_id=company_id, producer=producer, requests=[order], key_id=key_id
-            )
+            payload = {"import_id": str(import_id)}
+            if check_only:
+                task = enqueue(CHECK, payload, owner_id=company_id, producer=producer)
+            else:
+                order = TaskRequest(IMPORT, payload)
+                (task,) = start_tasks(
+                    company_id=company_id, producer=producer, requests=[order], key_id=key_id
+                )
             StoredFile.objects.filter(id=import_id).update(task_id=task.id)
     except IntegrityError:  # another attempt was still running
         if first := _import_started_before(company_id, file_id):

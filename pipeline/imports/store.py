@@ -33,6 +33,7 @@ def store_import(
     content: Iterable[bytes],
     actor: Actor,
     file_id: UUID | None = None,
+    check_only: bool = False,
 ) -> UUID:
     """Store a CSV file unread, and return its id, which is also the import's.
 
@@ -62,7 +63,9 @@ def store_import(
     refuse_beyond_quota(company_id, more_bytes=file.size_bytes)
     file.is_complete = True
     file.save()
-    ImportRun.objects.create(file=file, total_rows=0, is_read=False, started_by=actor.id)
+    ImportRun.objects.create(
+        file=file, total_rows=0, is_read=False, started_by=actor.id, check_only=check_only
+    )
     return file.id
 
 

@@ -2,7 +2,8 @@
 
 A claim is taken before the work and settled after it, each in its own commit that does not wait for
 the disk. If a database crash loses one, the id of the created row (see `IdempotencyClaim.row_id`)
-still identifies it, because the log on disk keeps the order of commits.
+still identifies it, because the log on disk keeps the order of commits. Then a retry is answered
+from the row as it is now: that is the same effect, but perhaps not the same answer.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 KEPT_SECONDS = 24 * 3_600
 # After this long without a response, a request counts as lost with its process; longer than any
@@ -144,8 +145,17 @@ def release_idempotency_key(claim: IdempotencyClaim) -> None:
 
 
 def _write_idempotency_key(statement: str, claim: IdempotencyClaim, **values: Any) -> None:
+    """Write to the key's row; if the connection was lost since the change, on a new one."""
+    parameters = values | {"id": claim.id, "run": claim.run}
+    try:
+        _execute_without_waiting(statement, parameters)
+    except (OperationalError, InterfaceError):
+        connection.close_if_unusable_or_obsolete()
+        if connection.connection is not None:
+            raise
+        _execute_without_waiting(statement, parameters)
+
+
+def _execute_without_waiting(statement: str, parameters: dict[str, Any]) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}",
-            values | {"id": claim.id, "run": claim.run},
-        )
+        cursor.execute(f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}", parameters)

@@ -42,9 +42,9 @@ def admit(
     if history.unverified and verified:
         return _admit_own_application(job, history.unverified, name=name, actor=actor)
     if history.live:
-        raise AlreadyApplied
+        raise AlreadyApplied(existing_id=history.live)
     if history.decided and actor.kind is not ActorKind.COMPANY:
-        raise AlreadyDecided
+        raise AlreadyDecided(existing_id=history.decided)
     cooling = history.eligible_at is not None and history.eligible_at > job.now
     values: Any = _BLANK | {
         "id": application_id or uuid7(),
@@ -79,22 +79,27 @@ def _admit_own_application(
     """
     application = job.people.get(application_id) or read_locked_application(job, application_id)
     if not application.is_verified:
-        mark_verified(job, application, actor=actor)
+        admit_as_verified(job, application, actor=actor)
     if name != application.name:
         Application.objects.filter(id=application.id).update(name=name)
         application.name = name
     return application
 
 
-def mark_verified(job: LockedJob, application: Application, *, actor: Actor) -> None:
+def admit_as_verified(job: LockedJob, application: Application, *, actor: Actor) -> None:
     """Make a waiting application of a settled line eligible, and offer it a free seat.
 
     After settling, a seat is free only if nobody else is eligible. Raises IllegalMove.
     """
     entry = make_move(job, application, Move.VERIFY, actor=actor)
+    offer_free_seat(job, application, cause_seq=entry.seq)
+
+
+def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int) -> None:
+    """Offer a seat that is free in a settled line to a person who has just become eligible."""
     if job.status is not JobStatus.OPEN or not job.seats_free:
         return
     if application.eligible_at and application.eligible_at > job.now:
         job.due(application.eligible_at)
     else:
-        make_move(job, application, Move.PROMOTE, cause_seq=entry.seq)
+        make_move(job, application, Move.PROMOTE, cause_seq=cause_seq)

@@ -16,9 +16,10 @@ from pipeline.models import Application, ApplicationRow
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     """Update the rest of an application's row after a move that has set its new status.
 
-    The caller of an extension has already set the new deadline.
+    The caller of an extension has already set the new deadline, and that of a reinstatement
+    everything that the miss had changed.
     """
-    if move is Move.VERIFY:  # the place stays
+    if move in (Move.VERIFY, Move.REINSTATE):  # the place stays, or was set
         application.verify_by = None
         return
     application.ticket = application.tie = None
@@ -75,7 +76,12 @@ def effects_for_replay(application: Application) -> dict[str, Any]:
 def has_just_missed(application: Application | ApplicationRow) -> bool:
     """Tell whether a person's last event is a miss.
 
-    Waiting after an offer means that they missed it.
+    Waiting after an offer means that they missed it. The end of the cool-down is kept until the
+    next offer, or until the place is given back.
     """
-    back_in_line = application.status == Status.WAITLIST and application.promoted_at is not None
+    back_in_line = (
+        application.status == Status.WAITLIST
+        and application.promoted_at is not None
+        and application.eligible_at is not None
+    )
     return back_in_line or application.outcome == Outcome.LAPSED

@@ -7,7 +7,7 @@ from typing import Any
 from jobs.models import JobStatus
 from pipeline.domain.states import Move, Status
 from pipeline.line import sql
-from pipeline.line.lock import application_read_under_lock
+from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
 from pipeline.line.round_trips import fetch_in_one_trip
@@ -18,13 +18,15 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
 
     Each promotion names as its cause the event that opened its seat, oldest first, or else
     `cause_seq`. If seats stay free because everybody waiting is in a cool-down, the job becomes due
-    when the first cool-down ends.
+    when the first cool-down ends. In a sandbox, a full log promotes nobody.
     """
-    if job.status is not JobStatus.OPEN or not job.seats_free or not job.people_waiting:
+    if job.status is not JobStatus.OPEN or job.is_full:
+        return 0
+    if not job.seats_free or not job.people_waiting:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
     (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
-    chosen = [job.attach(application_read_under_lock(row[:-1])) for row in rows]
+    chosen = [job.attach(locked_application(row[:-1])) for row in rows]
     if chosen:
         bounds = [chosen[-1].ticket or 0, rows[0][-1]]
         for application in chosen:

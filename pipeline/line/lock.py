@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid4
@@ -27,12 +27,13 @@ from pipeline.models import Application
 class History:
     """A person's past at a job. `eligible_at` is the end of the last cool-down.
 
-    `unverified` is the id of their live application if it is unverified.
+    `live` is the id of their live application, `unverified` the same if it is unverified, and
+    `decided` that of one on which the company has decided.
     """
 
-    live: bool
+    live: UUID | None
     unverified: UUID | None
-    decided: bool
+    decided: UUID | None
     misses: int
     eligible_at: datetime | None
 
@@ -56,7 +57,7 @@ class LockedPeople:
         self._people: dict[UUID | str, Person] = {}
         for applicant_id, email, live, unverified, decided, misses, eligible_at in rows:
             if not email.startswith(ERASED):
-                history = History(bool(live), unverified, bool(decided), misses, eligible_at)
+                history = History(live, unverified, decided, misses, eligible_at)
                 person = Person(applicant_id, email, history)
                 self._people[applicant_id] = self._people[email] = person
 
@@ -73,21 +74,29 @@ def lock_job(job_id: UUID) -> LockedJob:
     rows, types = fetch_in_one_trip(
         sql.LOCK_JOB, sql.READ_WEBHOOK_TYPES, parameters={"job": job_id}
     )
-    return _locked_job(rows, types)
+    return _job_from_lock(rows, types)
 
 
-def lock_job_of(application_id: UUID) -> LockedJob:
-    """Lock the job of an application, and read that application. Raises ApplicationNotFound."""
-    rows, types, found = fetch_in_one_trip(
+def lock_job_of(
+    application_id: UUID, *, lock_ms: int | None = None, hold_person: bool = False
+) -> LockedJob:
+    """Lock the job of an application, and read that application. Raises ApplicationNotFound.
+
+    With `lock_ms`, the transaction waits for no lock longer than that. With `hold_person`, the
+    applicant cannot be erased before the transaction ends.
+    """
+    *_, rows, types, found = fetch_in_one_trip(
+        *([sql.LIMIT_LOCK_WAIT] if lock_ms is not None else []),
+        *([sql.HOLD_PERSON_OF] if hold_person else []),
         sql.LOCK_JOB_OF,
         sql.READ_WEBHOOK_TYPES_OF,
         sql.READ_APPLICATION,
-        parameters={"application": application_id},
+        parameters={"application": application_id, "lock_timeout": f"{lock_ms}ms"},
     )
     if not found:
         raise ApplicationNotFound
-    job = _locked_job(rows, types)
-    job.attach(application_read_under_lock(found[0]))
+    job = _job_from_lock(rows, types)
+    job.attach(locked_application(found[0]))
     return job
 
 
@@ -114,9 +123,9 @@ def lock_job_for(
     after = [sql.READ_APPLICATIONS] if application_ids else []
     texts = [*before, sql.LOCK_JOB, sql.READ_WEBHOOK_TYPES, sql.READ_PEOPLE, *after]
     found = dict(zip(texts, fetch_in_one_trip(*texts, parameters=values), strict=True))
-    job = _locked_job(found[sql.LOCK_JOB], found[sql.READ_WEBHOOK_TYPES])
+    job = _job_from_lock(found[sql.LOCK_JOB], found[sql.READ_WEBHOOK_TYPES])
     for row in found.get(sql.READ_APPLICATIONS, ()):
-        job.attach(application_read_under_lock(row))
+        job.attach(locked_application(row))
     return job, LockedPeople(found[sql.READ_PEOPLE])
 
 
@@ -139,37 +148,40 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
     (rows,) = fetch_in_one_trip(sql.READ_APPLICATION, parameters={"application": application_id})
     if not rows or rows[0][sql.APPLICATION.index("job_id")] != job.id:
         raise ApplicationNotFound
-    return job.attach(application_read_under_lock(rows[0]))
+    return job.attach(locked_application(rows[0]))
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the unlocked job that has been due for longest, if there is one."""
     (rows,) = fetch_in_one_trip(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
-    return _locked_job(rows, [(each,) for each in rows[0][-1]]) if rows else None
+    return _job_from_lock(rows, [(each,) for each in rows[0][-1]]) if rows else None
 
 
-def application_read_under_lock(row: Row) -> Application:
+def locked_application(row: Row) -> Application:
     """Make an application from a row of `sql.APPLICATION`."""
     return Application.from_db("default", sql.APPLICATION, row)
 
 
-def _locked_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
+def _job_from_lock(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
     if not rows:
         raise JobNotFound
     row = rows[0]
     hot = dict(zip(sql.HOT, row, strict=False))
-    policy = _policy_of_locked_job(*[hot.pop(name) for name in POLICY_FIELDS])
+    policy = _policy_from_lock(*[hot.pop(name) for name in POLICY_FIELDS])
     hot["status"] = JobStatus(hot["status"])
+    ahead = timedelta(seconds=hot["clock_offset_seconds"])
+    if ahead and hot["next_due_at"]:
+        hot["next_due_at"] += ahead
     return LockedJob(
         **hot,
         policy=policy,
         webhook_types=[each for (each,) in webhook_types],
-        now=max(row[len(sql.HOT)], hot["last_event_at"]),
+        now=max(row[len(sql.HOT)] + ahead, hot["last_event_at"]),
         announced_due_at=hot["next_due_at"],
     )
 
 
 @lru_cache(maxsize=1_024)
-def _policy_of_locked_job(*values: Any) -> Policy:
+def _policy_from_lock(*values: Any) -> Policy:
     """Return the policy, cached: policies are few and frozen, so each is validated once."""
     return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))

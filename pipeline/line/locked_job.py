@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from jobs.models import JobStatus
@@ -26,6 +26,8 @@ class LockedJob:
     """Hot row of a job, read under its lock, and the changes made to it since.
 
     `now` is the only clock: the database's, read after the lock and never before the last event.
+    In a sandbox it is ahead of the database's by the job's offset, read under the same lock, and
+    every other time of the line goes by it.
     """
 
     id: UUID
@@ -47,10 +49,17 @@ class LockedJob:
     closed_at: datetime | None
     last_event_at: datetime
     last_txid: int
+    is_test: bool  # of a sandbox
+    clock_offset_seconds: int
     # Types of webhooks that somebody wants, for `pipeline.webhooks.follow_up`; read along, because
     # it may not ask the database.
     webhook_types: list[str]
     now: datetime
+    # In a sandbox, the time up to which this change settles; before it, `now` is an instant on the
+    # way there.
+    settles_until: datetime | None = None
+    # Whether the log of a job in a sandbox is full: people can leave, and nobody is promoted.
+    is_full: bool = False
     # `next_due_at` as stored: decay workers are woken only when it changes.
     announced_due_at: datetime | None
 
@@ -75,6 +84,17 @@ class LockedJob:
     def people_waiting(self) -> int:
         """Return the number of verified people on the waitlist."""
         return self.waitlist_count - self.unverified_count
+
+    @property
+    def database_due_at(self) -> datetime | None:
+        """Return `next_due_at` by the database's clock, as it is stored.
+
+        A job of a sandbox whose clock has just moved is due from now on, and not since long ago:
+        it must not go before the jobs that have really been due for longer.
+        """
+        if not self.is_test or self.next_due_at is None:
+            return self.next_due_at
+        return max(self.next_due_at, self.now) - timedelta(seconds=self.clock_offset_seconds)
 
     @property
     def is_due(self) -> bool:

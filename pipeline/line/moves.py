@@ -12,7 +12,16 @@ from types import MappingProxyType
 from typing import Any
 
 from jobs.models import JobStatus
-from pipeline.domain.states import EVENTS, SYSTEM, Actor, EventType, Move, Status, status_after
+from pipeline.domain.states import (
+    EVENTS,
+    SYSTEM,
+    VIA_KEY,
+    Actor,
+    EventType,
+    Move,
+    Status,
+    status_after,
+)
 from pipeline.line import effects
 from pipeline.line.event_log import LogEntry
 from pipeline.line.locked_job import LockedJob
@@ -51,6 +60,8 @@ def make_move(
             setattr(job, counter, getattr(job, counter) + step)
     is_unverified = now_in is Status.WAITLIST and not application.is_verified
     job.unverified_count += is_unverified - was_unverified
+    if actor.via_key:
+        facts = {**facts, VIA_KEY: str(actor.via_key)}
     entry = _record_move(
         job,
         EVENTS[move],
@@ -73,14 +84,24 @@ def record_job_move(
     *,
     actor: Actor,
     statuses: tuple[JobStatus | None, JobStatus | None] = (None, None),
+    effective_at: datetime | None = None,
+    facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> LogEntry:
-    """Log a change of the job itself, with the job data that replay needs from here on."""
+    """Log a change of the job itself, with the job data that replay needs from here on.
+
+    A job of a sandbox also says how far its clock is ahead. `facts` as in `make_move`.
+    """
     data = {
+        **facts,
         "status": job.status.value,
         "capacity": job.capacity,
         "policy": job.policy.values(),
     }
-    return _record_move(job, event, actor=actor, statuses=statuses, data=data)
+    if job.is_test:
+        data["clock_offset_seconds"] = job.clock_offset_seconds
+    return _record_move(
+        job, event, actor=actor, statuses=statuses, data=data, effective_at=effective_at
+    )
 
 
 def _record_move(

@@ -1,38 +1,98 @@
-"""Settlement of a job: overdue offers decay or lapse, then free seats are filled.
+"""Settlement of a job: overdue offers decay or lapse, planned seats open, free seats are filled.
 
 Applications that were not verified in time lapse too, without a miss.
 
-A closed job is closed out instead, in batches.
+A closed job is closed out instead, in batches. A job of a sandbox is settled as if the decay worker
+had come at every single deadline, because there time that passed is no outage.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from jobs.models import JobStatus
+from pipeline.domain.errors import ClockMoving, SandboxFull
 from pipeline.domain.states import UNVERIFIED, EventType, Move, Status
 from pipeline.line import sql
 from pipeline.line.fill import fill_seats
-from pipeline.line.lock import application_read_under_lock
+from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
+from pipeline.line.planned_seats import change_planned_seats
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.write import write
 from pipeline.models import Application, Event
 
 # The most people that one transaction closes out.
 SLICE = 5_000
+# The most instants that one transaction settles in a sandbox, and the most events of a job there.
+MOST_INSTANTS, MOST_SANDBOX_EVENTS = 100, 20_000
+SANDBOX_JOB_FULL = (
+    f"The log of a job in a sandbox holds at most {MOST_SANDBOX_EVENTS:,} events. Create another"
+    " job to go on."
+)
 
 
-def settle_due(job: LockedJob) -> int:
+def settle_due(job: LockedJob, *, only_ends: bool = False) -> int:
     """Settle and write everything due at `job.now`, and return the number of events.
 
-    Leaves `next_due_at` exact. Does nothing for a closed job: the worker closes it out.
+    Leaves `next_due_at` exact. Does nothing for a closed job: the worker closes it out. Raises
+    ClockMoving and SandboxFull, in a sandbox only. `only_ends`: the caller only ends an application
+    or the job, which is possible in a full job, too: there is an end to that.
     """
+    if job.is_test:
+        before = job.seq
+        try:
+            return settle_each_instant(job)
+        except SandboxFull:
+            if not only_ends:
+                raise
+            return job.seq - before
     if not job.is_due or job.status is JobStatus.CLOSED:
         return 0
+    return _settle_due_now(job)
+
+
+def settle_each_instant(job: LockedJob) -> int:
+    """Settle a job of a sandbox at each instant that something fell due, and return the events.
+
+    Everything is recorded at its own instant, so what follows from it falls due as it would have.
+    Raises ClockMoving if more is due than one transaction settles; the job then stays due, and the
+    decay worker goes on. Raises SandboxFull if the log is full; then nothing is due any more.
+    """
+    if job.status is JobStatus.CLOSED:
+        return 0
+    until, before = job.now, job.seq
+    job.settles_until = until
+    if job.is_due:
+        # The first instant after the last event, before which everything is settled. What the
+        # job's row says may be later (`database_due_at`).
+        since: Any = {"job": job.id, "now": job.last_event_at}
+        found = fetch_in_one_trip(sql.READ_NEXT_DEADLINE, sql.READ_NEXT_COOLDOWN, parameters=since)
+        job.next_due_at = min((at for ((at,),) in found if at), default=None)
+    for _ in range(MOST_INSTANTS):
+        if job.seq >= MOST_SANDBOX_EVENTS or not job.next_due_at or job.next_due_at > until:
+            break
+        job.now = max(job.next_due_at, job.last_event_at)
+        _settle_due_now(job)
+    job.now = until
+    if job.seq >= MOST_SANDBOX_EVENTS:
+        job.next_due_at, job.is_full = None, True
+        write(job)
+        raise SandboxFull(why=SANDBOX_JOB_FULL)
+    if job.is_due:
+        write(job)  # due again now, behind everything that is due already
+        raise ClockMoving
+    return job.seq - before
+
+
+def _settle_due_now(job: LockedJob) -> int:
     before = job.seq
     moment = {"job": job.id, "now": job.now}
-    rows, next_deadline = fetch_in_one_trip(sql.READ_DUE, sql.READ_NEXT_DEADLINE, parameters=moment)
-    overdue = [job.attach(application_read_under_lock(row)) for row in rows]
+    rows, next_deadline, planned = fetch_in_one_trip(
+        sql.READ_DUE, sql.READ_NEXT_DEADLINE, sql.READ_DUE_SEATS, parameters=moment
+    )
+    overdue = [job.attach(locked_application(row)) for row in rows]
     ((job.next_due_at,),) = next_deadline
     for application in overdue:
         if application.status == Status.WAITLIST:
@@ -47,13 +107,14 @@ def settle_due(job: LockedJob) -> int:
             make_move(job, application, Move.DECAY, effective_at=deadline, facts=places)
         else:
             make_move(job, application, Move.LAPSE, effective_at=deadline)
+    change_planned_seats(job, planned)
     fill_seats(job)
     job.freed_by.clear()  # later promotions have causes of their own
     write(job)
     return job.seq - before
 
 
-def close_out(job: LockedJob) -> int:
+def settle_closed_job(job: LockedJob) -> int:
     """Close out and write the next batch of a closed job's line, and return the number of events.
 
     The job stays due until nobody is left.
@@ -76,4 +137,4 @@ def _read_to_settle(statement: str, job: LockedJob, *, most: int) -> list[Applic
     (rows,) = fetch_in_one_trip(
         statement, parameters={"job": job.id, "head": job.head_ticket, "most": most}
     )
-    return [job.attach(application_read_under_lock(row)) for row in rows]
+    return [job.attach(locked_application(row)) for row in rows]

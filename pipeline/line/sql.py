@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from jobs.policies import POLICY_FIELDS
 from pipeline.line.event_log import LogEntry
-from pipeline.models import Application
+from pipeline.models import Application, PlannedSeats
 
 # Columns of the job's row that a change reads.
 HOT = (
     "id company_id status capacity active_count pending_count waitlist_count unverified_count "
     "next_ticket head_ticket seq chain_head next_due_at policy_version opened_at closed_at "
-    "last_event_at last_txid"
+    "last_event_at last_txid is_test clock_offset_seconds"
 ).split() + list(POLICY_FIELDS)
 
 # Columns of the job's row that a change writes.
-WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid")]
+WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid", "is_test")]
 
 APPLICATION: list[str] = [field.attname for field in Application._meta.concrete_fields]
 CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
+PLANNED: list[str] = [field.attname for field in PlannedSeats._meta.concrete_fields]
 ENTRY = list(LogEntry.__dataclass_fields__)
 
 _hot = ", ".join(HOT)
@@ -42,6 +43,8 @@ FROM pipeline_webhookendpoint hook WHERE hook.is_active AND hook.company_id = {c
 # Lock a job by its id. The clock is read after the lock, in the same round trip.
 LOCK_JOB = _LOCKED.format(which="id = %(job)s FOR NO KEY UPDATE", more="")
 
+LIMIT_LOCK_WAIT = "SELECT set_config('lock_timeout', %(lock_timeout)s, true)"  # until the commit
+
 # Lock the job of an application. It never changes, so the snapshot may be older than the lock.
 LOCK_JOB_OF = _LOCKED.format(
     which="id = (SELECT job_id FROM pipeline_application WHERE id = %(application)s)"
@@ -62,8 +65,8 @@ READ_WEBHOOK_TYPES_OF = _WEBHOOK_TYPES.format(
 # Lock the job that has been due for longest among the unlocked ones.
 #
 # The clock is a sub-select so that the index scan stops there. A comparison with a volatile
-# function would read every job that is due at any later time. It waits for nobody, so it reads the
-# types of webhooks along.
+# function would read every job that is due at any later time. It waits for nobody, so its snapshot
+# is new enough to read the types of webhooks, too. Another statement would read the job again.
 LOCK_DUE_JOB = _LOCKED.format(
     which="next_due_at <= (SELECT clock_timestamp()) AND id <> ALL(%(except)s::uuid[])"
     " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED",
@@ -94,11 +97,15 @@ HOLD_PEOPLE = """
 SELECT FROM applicants_applicant
 WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
 """
+HOLD_PERSON_OF = """
+SELECT FROM applicants_applicant
+WHERE id = (SELECT applicant_id FROM pipeline_application WHERE id = %(application)s) FOR KEY SHARE
+"""
 
-# People by id or address, each with their history at this job, which may be empty: number of live
-# applications, the unverified live one, number decided, misses, end of the last cool-down. None of
+# People by id or address, each with their history at this job, which may be empty: the live
+# application, the unverified live one, a decided one, misses, end of the last cool-down. None of
 # them can be erased before this change commits. A decision on a never verified application does not
-# count, since somebody else may have used the address.
+# count, since somebody else may have used the address; its misses are copies of earlier ones.
 READ_PEOPLE = """
 WITH people AS MATERIALIZED (
     SELECT id, email FROM applicants_applicant
@@ -106,11 +113,12 @@ WITH people AS MATERIALIZED (
 )
 SELECT people.id,
        people.email,
-       count(*) FILTER (WHERE status <> 'INACTIVE'),
+       (array_agg(past.id) FILTER (WHERE status <> 'INACTIVE'))[1],
        (array_agg(past.id) FILTER (WHERE status = 'WAITLIST' AND verify_by IS NOT NULL))[1],
-       count(*) FILTER (WHERE outcome IN ('REJECTED', 'HIRED') AND verify_by IS NULL),
-       coalesce(max(decay_count), 0),
-       max(eligible_at)
+       (array_agg(past.id) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')
+                                   AND verify_by IS NULL))[1],
+       coalesce(max(decay_count) FILTER (WHERE verify_by IS NULL), 0),
+       max(eligible_at) FILTER (WHERE verify_by IS NULL)
 FROM people
 LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.job_id = %(job)s
 GROUP BY people.id, people.email
@@ -127,7 +135,7 @@ SELECT * FROM (
 ) overdue ORDER BY coalesce(acknowledge_by, verify_by), id
 """
 
-# The next deadline to acknowledge or to verify.
+# The next deadline to acknowledge or to verify, or time of planned seats.
 READ_NEXT_DEADLINE = """
 SELECT least((
     SELECT min(acknowledge_by) FROM pipeline_application
@@ -135,7 +143,16 @@ SELECT least((
 ), (
     SELECT min(verify_by) FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by > %(now)s
+), (
+    SELECT min(next_at) FROM pipeline_plannedseats
+    WHERE job_id = %(job)s AND next_at > %(now)s
 ))
+"""
+
+# Planned changes of the number of seats whose time has come.
+READ_DUE_SEATS = f"""
+SELECT {", ".join(PLANNED)} FROM pipeline_plannedseats
+WHERE job_id = %(job)s AND next_at <= %(now)s ORDER BY next_at, id
 """
 
 # The first eligible people in line, and the first ticket that was skipped.

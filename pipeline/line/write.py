@@ -40,6 +40,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     )
     values: dict[str, Any] = {name: getattr(job, name) for name in sql.HOT if hasattr(job, name)}
     values |= job.policy.values() | {"status": job.status.value}
+    values["next_due_at"] = job.database_due_at
     values |= {name: _rows_to_write(rows, columns) for name, _, rows, columns in tables if rows}
     values["changed_ids"] = list(job.changed) if few else []
     tasks = follow_up_tasks(job) if job.entries else []

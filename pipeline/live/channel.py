@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from pipeline.database.cluster import PORT
-from tasks.listen import direct_connection_parameters
+from tasks.listen import listen_parameters
 
 CHANNEL = "line"
 # How many changes fit in one notification: PostgreSQL accepts less than 8,000 bytes.
@@ -30,4 +30,4 @@ def channel_changes(payload: str) -> dict[UUID, int]:
 
 def channel_connection_parameters() -> dict[str, Any]:
     """Return the parameters of a direct connection to the product's database."""
-    return {"port": PORT} | direct_connection_parameters()
+    return {"port": PORT} | listen_parameters()

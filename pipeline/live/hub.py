@@ -21,7 +21,7 @@ from prometheus_client import Gauge
 from pipeline.config import env
 from pipeline.live.channel import CHANNEL, channel_changes, channel_connection_parameters
 from pipeline.live.stream_tokens import StreamToken
-from tasks.listen import ReconnectWaits
+from tasks.listen import ListenerWaits
 
 log = logging.getLogger(__name__)
 
@@ -173,7 +173,7 @@ class Hub:
 
     async def _listen_on(self) -> None:
         """Listen until cancelled. After each (re)connection, every page reloads."""
-        waits = ReconnectWaits()
+        waits = ListenerWaits()
         while True:
             try:
                 async with await _hub_connection() as session:

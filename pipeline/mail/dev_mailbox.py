@@ -25,8 +25,11 @@ from applicants.mail import masked_address
 
 logger = logging.getLogger(__name__)
 
+# Of each kind: emails about events, and private ones with codes and links, which an import of
+# thousands of people must not push out.
 MOST_KEPT = 200
-_NAME = re.compile(r"[0-9]{20}-[0-9a-f]{8}")
+PRIVATE = "p"  # the end of a private email's name
+_NAME = re.compile(r"[0-9]{20}-[0-9a-f]{8}p?")
 _SUFFIX = ".json"
 
 
@@ -47,7 +50,7 @@ class Mail:
         return datetime.fromtimestamp(int(self.name[:20]) / 1e9, UTC)
 
 
-class Backend(BaseEmailBackend):
+class DevMailboxBackend(BaseEmailBackend):
     """Mail backend for Django that stores each email in settings.DEV_MAIL_FOLDER."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
@@ -77,23 +80,25 @@ def dev_mail_part(message: EmailMessage, content_type: str) -> str:
 
 
 def keep_dev_mail(to: str, subject: str, text: str, *, html: str = "", calendar: str = "") -> Mail:
-    """Store an email, and delete the oldest beyond MOST_KEPT."""
+    """Store an email, and delete the oldest of its kind beyond MOST_KEPT."""
     folder = settings.DEV_MAIL_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    name = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
+    is_private = not html  # only emails about events have HTML
+    name = f"{time.time_ns():020d}-{secrets.token_hex(4)}{PRIVATE if is_private else ''}"
     mail = Mail(name, to, subject, text, html, calendar)
     unfinished = folder / f"{mail.name}.part"
     unfinished.touch(mode=0o600)
     unfinished.write_text(json.dumps(asdict(mail)), encoding="utf-8")
     os.replace(unfinished, folder / f"{mail.name}{_SUFFIX}")
-    for name in _dev_mail_names()[MOST_KEPT:]:
+    alike = [name for name in _dev_mail_names() if name.endswith(PRIVATE) == is_private]
+    for name in alike[MOST_KEPT:]:
         _dev_mail_path(name).unlink(missing_ok=True)
     return mail
 
 
 def newest_dev_mails() -> list[Mail]:
     """Return the stored emails, newest first."""
-    return [mail for mail in map(read_dev_mail, _dev_mail_names()[:MOST_KEPT]) if mail]
+    return [mail for mail in map(read_dev_mail, _dev_mail_names()) if mail]
 
 
 def read_dev_mail(name: str) -> Mail | None:

@@ -11,9 +11,19 @@ BATCH = 5_000
 PARTS = 64
 # Deliveries of webhooks and their attempts.
 WEBHOOKS_DAYS = 30
+# Requests of API keys.
+REQUESTS_DAYS = 7
+# Decisions that have taken effect, with the people they were about; the log keeps what happened.
+DECISIONS_DAYS = 30
 
 
 _OVER = "SELECT id FROM pipeline_storedfile WHERE expires_at <= clock_timestamp()"
+
+
+_OLD_DECISIONS = f"""
+SELECT id FROM pipeline_pendingdecision WHERE finished_at IS NOT NULL
+  AND created_at <= clock_timestamp() - interval '{DECISIONS_DAYS} days'
+"""  # noqa: S608  of a constant
 
 
 def _remove_some_expired_rows(table: str, key: str, condition: str, *, order: str = "") -> str:
@@ -65,6 +75,23 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
+    "portal_tokens": (
+        _remove_some_expired_rows(
+            "pipeline_portaltoken",
+            "id",
+            "expires_at <= clock_timestamp()",
+            order="ORDER BY expires_at",
+        ),
+        BATCH,
+    ),
+    "requests": (
+        _remove_some_expired_rows(
+            "pipeline_requestrecord",
+            "id",
+            f"at <= clock_timestamp() - interval '{REQUESTS_DAYS} days'",
+        ),
+        BATCH,
+    ),
     "codes": (
         _remove_some_expired_rows(
             "applicants_signincode",
@@ -82,6 +109,21 @@ STATEMENTS: dict[str, tuple[str, int]] = {
             "id",
             "expires_at <= clock_timestamp()",
             order="ORDER BY expires_at",
+        ),
+        BATCH,
+    ),
+    "decision_items": (
+        _remove_some_expired_rows(
+            "pipeline_decisionitem", "id", f"decision_id IN ({_OLD_DECISIONS})"
+        ),
+        BATCH,
+    ),
+    "decisions": (
+        _remove_some_expired_rows(
+            "pipeline_pendingdecision",
+            "id",
+            f"id IN ({_OLD_DECISIONS}) AND NOT EXISTS (SELECT FROM pipeline_decisionitem item"
+            " WHERE item.decision_id = pipeline_pendingdecision.id)",
         ),
         BATCH,
     ),

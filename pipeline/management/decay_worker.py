@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db.models.functions import Now
 
@@ -18,6 +18,7 @@ from pipeline.models import Heartbeat
 from pipeline.services.outage import extend_after_outage
 from pipeline.services.settle import SettlingFailed, seconds_until_settlement, settle_next_due
 from tasks.listen import Listener
+from tasks.log_context import bound_log_fields
 
 log = logging.getLogger(__name__)
 
@@ -51,10 +52,12 @@ class DecayWorker:
             self._last_sign = time.time()
         self._listener.poll()  # started before the first check; a notification needs no answer
         try:
-            settled = settle_next_due(skip=self._set_aside())
+            with bound_log_fields(request_id=uuid4().hex):  # of the emails and webhooks, too
+                settled = settle_next_due(skip=self._set_aside())
         except SettlingFailed as failure:
             self._aside[failure.job_id] = time.monotonic() + SET_ASIDE_SECONDS
-            log.exception("set aside for %s s: %s", SET_ASIDE_SECONDS, failure)
+            about = {"job_id": str(failure.job_id)}
+            log.exception("set aside for %s s: %s", SET_ASIDE_SECONDS, failure, extra=about)
             return 1
         now = time.monotonic()
         if now - self._last_beat >= BEAT_SECONDS:

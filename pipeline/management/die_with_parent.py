@@ -1,6 +1,6 @@
 """Run a command that ends when its starter does, even after kill -9.
 
-Used as `python -m pipeline.management.die_with_parent COMMAND …`, with a pipe as standard input
+Used as `python -IS die_with_parent.py COMMAND …`, with a pipe as standard input
 whose other end only the starter holds. The command keeps this process's id. A small watcher process
 reads the pipe. When the starter is gone, the kernel closes the pipe, and the watcher stops the
 command. (Linux has PR_SET_PDEATHSIG for this; a pipe works everywhere.)

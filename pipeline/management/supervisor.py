@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 
-DIE_WITH_PARENT = (sys.executable, "-m", "pipeline.management.die_with_parent")
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Run without this environment's packages: a watcher stays beside each program and needs none.
+DIE_WITH_PARENT = (
+    sys.executable,
+    "-IS",
+    str(Path(__file__).with_name("die_with_parent.py")),
+)
 TICK_SECONDS = 0.2
 GONE_SECONDS = 2  # time for the kernel to end killed processes
 # The pause before an ended program is started again: twice the previous one, unless the program ran

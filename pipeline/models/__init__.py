@@ -1,6 +1,22 @@
 """Models of the pipeline. Other packages import them from here."""
 
+from pipeline.models.annotations import (
+    LABEL_LENGTH,
+    TAG_LENGTH,
+    TEXT_LENGTH,
+    URL_LENGTH,
+    VIEW_NAME_LENGTH,
+    VIEW_QUERY_LENGTH,
+    ApplicationAssignee,
+    ApplicationLink,
+    ApplicationNote,
+    ApplicationTag,
+    SavedView,
+)
+from pipeline.models.decisions import DecisionItem, PendingDecision
 from pipeline.models.emails import Email, EmailState
+from pipeline.models.forecasts import ForecastStatement, JobForecast
+from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
 from pipeline.models.line import (
     FOUND_BY_KIND,
     NOTE_LENGTH,
@@ -10,6 +26,16 @@ from pipeline.models.line import (
     Event,
     NameWord,
     Standing,
+)
+from pipeline.models.planned_seats import MOST_TIMES, ZONE_LENGTH, PlannedSeats
+from pipeline.models.references import (
+    EXTERNAL_ID_LENGTH,
+    METADATA_KEY_LENGTH,
+    METADATA_KEYS,
+    METADATA_VALUE_LENGTH,
+    ApplicationReference,
+    JobReference,
+    Reference,
 )
 from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, Throttle
 from pipeline.models.webhooks import (
@@ -28,20 +54,48 @@ from pipeline.models.work import (
 )
 
 __all__ = [
+    "EXTERNAL_ID_LENGTH",
     "FOUND_BY_KIND",
+    "LABEL_LENGTH",
+    "METADATA_KEYS",
+    "METADATA_KEY_LENGTH",
+    "METADATA_VALUE_LENGTH",
+    "MOST_TIMES",
     "NOTE_LENGTH",
+    "TAG_LENGTH",
+    "TEXT_LENGTH",
+    "URL_LENGTH",
+    "VIEW_NAME_LENGTH",
+    "VIEW_QUERY_LENGTH",
+    "ZONE_LENGTH",
     "Application",
+    "ApplicationAssignee",
+    "ApplicationLink",
+    "ApplicationNote",
+    "ApplicationReference",
     "ApplicationRow",
+    "ApplicationTag",
+    "ClockAdvance",
+    "DecisionItem",
     "DecisionNote",
     "Email",
     "EmailState",
     "Event",
+    "ForecastStatement",
     "Heartbeat",
     "IdempotencyRecord",
     "ImportRefusal",
     "ImportRun",
+    "JobForecast",
+    "JobReference",
     "NameWord",
+    "PendingDecision",
+    "PlannedSeats",
+    "PortalToken",
     "Producer",
+    "Reference",
+    "RequestRecord",
+    "SavedView",
     "Standing",
     "StoredFile",
     "StoredPart",

@@ -10,6 +10,7 @@ import pgtrigger
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Func, Q
+from django.db.models.functions import Coalesce
 from uuid_utils.compat import uuid7
 
 from applicants.models import ERASED_NAME, NAME_LENGTH, Applicant
@@ -19,7 +20,7 @@ from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 NOTE_LENGTH = 1_000
 # The kinds of events with an index of their own: not the frequent ones.
 FOUND_BY_KIND = (
-    "VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED WITHDRAWN REMOVED"
+    "VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED REINSTATED WITHDRAWN REMOVED"
 ).split()
 
 
@@ -106,6 +107,21 @@ class Application(models.Model):
                 "ended_at",
                 name="application_ended",
                 condition=Q(status="INACTIVE") & ~Q(name=ERASED_NAME),
+            ),
+            models.Index(
+                "job",
+                Coalesce("outcome", "status"),
+                "applied_at",
+                "id",
+                name="application_listed",
+            ),
+            models.Index(
+                "job",
+                Coalesce("outcome", "status"),
+                "ended_at",
+                "id",
+                name="application_listed_ended",
+                condition=Q(status="INACTIVE"),
             ),
             models.Index(
                 "job",
@@ -259,12 +275,22 @@ class NameWord(models.Model):
 
 
 class DecisionNote(models.Model):
-    """A company's note on a decision. Kept out of the log, so that it can be erased."""
+    """A company's note on a decision or a reinstatement, by the `seq` of its event.
 
-    application = models.OneToOneField(
-        Application, models.CASCADE, primary_key=True, related_name="decision_note"
+    Kept out of the log, so that it can be erased.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    application = models.ForeignKey(
+        Application, models.CASCADE, related_name="decision_notes", db_index=False
     )
+    seq = models.BigIntegerField()
     text = models.CharField(max_length=NOTE_LENGTH)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("application", "seq", name="note_of_event"),
+        ]
 
     def __str__(self) -> str:
         return str(self.application_id)

@@ -8,8 +8,8 @@ from django.db import models
 class Heartbeat(models.Model):
     """Time at which a kind of worker last completed a cycle, by the database's clock.
 
-    The row `site` is the last sign of life of any worker, and the last silence before one, until
-    open offers are extended by it.
+    The rows `site` and `web` are the last signs of life of any worker and of any web server, and
+    the last silence before one, until open offers are extended by it.
     """
 
     worker = models.CharField(max_length=20, primary_key=True)

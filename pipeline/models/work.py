@@ -69,12 +69,17 @@ class ImportRun(models.Model):
     before it are no longer in the file. Until a worker has read the file (`is_read`), its parts
     hold the original bytes. `ending` says why the import ended at `finished_at`, and `trouble` why
     the file could not be read.
+
+    While it is `check_only`, nobody is admitted: `next_row` and the refusals say what was checked,
+    and all rows stay in the file. `admitted_seqs` are the first and last `seq` in the job's log of
+    each batch of rows. An undo, asked for by `undo_by`, removes up to `undo_total` people.
     """
 
     class Ending(models.TextChoices):
         COMPLETE = "COMPLETE"  # every row was admitted or refused
         JOB_PAUSED = "JOB_PAUSED"
         JOB_CLOSED = "JOB_CLOSED"
+        JOB_FULL = "JOB_FULL"  # the log of a job in a sandbox
         BAD_FILE = "BAD_FILE"  # nobody was admitted: the file cannot be read
 
     file = models.OneToOneField(
@@ -89,6 +94,15 @@ class ImportRun(models.Model):
     started_by = models.UUIDField()
     ending = models.CharField(max_length=10, choices=Ending, default="")
     finished_at = models.DateTimeField(null=True)
+    check_only = models.BooleanField(db_default=False)
+    checked_at = models.DateTimeField(null=True)
+    # None: the import began before an import could be undone.
+    admitted_seqs = ArrayField(models.BigIntegerField(), null=True)
+    undo_by = models.UUIDField(null=True)
+    undo_task_id = models.UUIDField(null=True)
+    undo_total = models.IntegerField(db_default=0)
+    undone = models.IntegerField(db_default=0)
+    undo_ended_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.file_id} {self.next_row}"

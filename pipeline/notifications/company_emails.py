@@ -17,7 +17,7 @@ from pipeline.database.instants import database_now
 from pipeline.domain.permissions import RULES, Action
 from pipeline.mail.links import board_link, unsubscribe_link
 from pipeline.notifications.messages import Message, Paragraph
-from pipeline.notifications.rendering import allow_unsubscribing_email, render_message_as_email
+from pipeline.notifications.rendering import render_message_as_email, render_unsubscribe_header
 from pipeline.notifications.subscriptions import ALERTS, DIGEST
 from pipeline.selectors.recent_stats import recent_activity
 from pipeline.wording.english import count, people
@@ -208,9 +208,9 @@ def _send_to_member(member: Membership, message: Message, what: str, task_id: UU
     email = render_message_as_email(
         message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id))
     )
-    allow_unsubscribing_email(email, unsubscribe_link(what, member.id))
+    render_unsubscribe_header(email, unsubscribe_link(what, member.id))
     try:
-        mail.hand_over_email(email)
+        mail.hand_over_mail(email)
     except mail.Refused:
         return "refused"
     return "sent"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.notifications.alerts import raise_company_alerts
 from pipeline.notifications.company_emails import (
     ALERT_TASK,
     ALERT_WORDS,
@@ -12,7 +13,6 @@ from pipeline.notifications.company_emails import (
     send_alert,
     send_digest,
 )
-from pipeline.notifications.conditions import raise_company_alerts
 from tasks.context import Context
 from tasks.errors import Fatal
 from tasks.registry import task_type

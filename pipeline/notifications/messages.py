@@ -38,8 +38,9 @@ class Facts:
     """Names, links and times for an email.
 
     Leaves out the applicant's own name: anyone could apply with another person's address and have
-    any text emailed there. `place` is the place in line now, `deadline` the one that an email about
-    a current offer names, and `is_extended` says that it was moved back.
+    any text emailed there. `place` is the place in line now, `prospect` says how long they will
+    probably wait, `deadline` is the one that an email about a current offer names, and
+    `is_extended` says that it was moved back.
     """
 
     job_title: str
@@ -50,6 +51,7 @@ class Facts:
     data_link: str
     zone: tzinfo = UTC
     place: int | None = None
+    prospect: str = ""
     deadline: datetime | None = None
     is_extended: bool = False
 
@@ -154,16 +156,23 @@ def _applied_message(event: EventForMail, facts: Facts) -> Message:
     return _message_from_timeline(event, facts, subject, *_message_about_place(facts), follow)
 
 
-def _verified_message(event: EventForMail, facts: Facts) -> Message:
-    subject = f"You are in line for “{facts.job_title}” at {facts.company}"
-    follow = Paragraph(
-        "Track your application, or withdraw:", facts.application_link, "My application"
-    )
-    return _message_from_timeline(event, facts, subject, *_message_about_place(facts), follow)
+def _place_message(subject: str) -> Callable[[EventForMail, Facts], Message]:
+    """Compose an email about a person's place in line from a subject."""
+
+    def compose_place_message(event: EventForMail, facts: Facts) -> Message:
+        named = subject.format(job=facts.job_title, company=facts.company)
+        follow = Paragraph(
+            "Track your application, or withdraw:", facts.application_link, "My application"
+        )
+        return _message_from_timeline(event, facts, named, *_message_about_place(facts), follow)
+
+    return compose_place_message
 
 
 def _message_about_place(facts: Facts) -> list[Paragraph]:
-    return [Paragraph(f"Your place in line now: {facts.place:,}.")] if facts.place else []
+    if not facts.place:
+        return []
+    return [Paragraph(f"Your place in line now: {facts.place:,}. {facts.prospect}".strip())]
 
 
 def _message_to_put_forward(facts: Facts) -> Paragraph:
@@ -241,7 +250,7 @@ NEXT_STEPS = ("Congratulations! {company} will contact you about the next steps.
 # The events and outcomes with an email, and the function that composes it.
 MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.APPLIED: _applied_message,
-    EventType.VERIFIED: _verified_message,
+    EventType.VERIFIED: _place_message("You are in line for “{job}” at {company}"),
     EventType.PROMOTED: _offer_message,
     EventType.DEADLINE_EXTENDED: _extension_message,
     EventType.ACKNOWLEDGED: _notice_message(
@@ -252,6 +261,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
         "You missed the deadline for “{job}” and are back in line",
         ("See your new place, or withdraw:", "application_link", "My application"),
     ),
+    EventType.REINSTATED: _place_message("You have your place back in the line for “{job}”"),
     Outcome.WITHDRAWN: _notice_message("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
     Outcome.LAPSED: _notice_message(
         "Your application for “{job}” has ended: too many missed deadlines", WHAT_HAPPENED

@@ -52,7 +52,9 @@ def offer_checkpoints(offered_at: datetime, deadline: datetime) -> list[tuple[da
     return sorted(found)
 
 
-def first_reminder(offered_at: datetime, deadline: datetime, after: datetime) -> datetime | None:
+def first_offer_reminder(
+    offered_at: datetime, deadline: datetime, after: datetime
+) -> datetime | None:
     """Return when the next reminder of an offer is due after a time; None if there is none."""
     later = [
         at for at, what in offer_checkpoints(offered_at, deadline) if at > after and what != GUARD
@@ -67,14 +69,14 @@ def watch_offer(application_id: UUID, seq: int) -> str:
     """
     application = Application.objects.select_related("applicant").filter(id=application_id).first()
     if application is None or not is_emailed_offer_open(application, seq):
-        close_reminders(application_id, seq, OVER)
+        close_offer_reminders(application_id, seq, OVER)
         return "over"
     now = database_now()
     due = [what for at, what in offer_checkpoints(*_offer_times(application)) if at <= now]
     _watch_offer_again(application, seq, now)
     if not due:  # an extension made it too early
         return "nothing"
-    close_reminders(application_id, seq, OVER, but=due[-1])
+    close_offer_reminders(application_id, seq, OVER, but=due[-1])
     if due[-1] == GUARD:
         return "too late"
     offer = _offer_email(application_id, seq)
@@ -93,21 +95,23 @@ def guard_offer(application_id: UUID, seq: int) -> str:
     if application is None or not is_emailed_offer_open(application, seq):
         return "over"
     done, (offered_at, deadline) = "nothing", _offer_times(application)
-    if not _was_offer_handed_over(application_id, seq):
+    email = _offer_email(application_id, seq)
+    # It was neither taken by the mail server nor refused permanently.
+    if email is None or email.state == EmailState.QUEUED or email.problem == UNREACHABLE:
         done = "extended" if _extend_offer(application_id, deadline - offered_at) else "too late"
         application.refresh_from_db(fields=["acknowledge_by"])
     _watch_offer_again(application, seq, database_now())
     return done
 
 
-def close_reminders(application_id: UUID, seq: int, problem: str, *, but: str = "") -> None:
+def close_offer_reminders(application_id: UUID, seq: int, problem: str, *, but: str = "") -> None:
     """Record that reminders of an offer, except of one kind, will not be tried any more."""
     rows = Email.objects.filter(application_id=application_id, seq=seq, state=EmailState.QUEUED)
     open_rows = rows.filter(kind__in=(HALF, HOUR)).exclude(kind=but)
     open_rows.update(state=EmailState.FAILED, state_at=Now(), problem=problem)
 
 
-def make_up_for_email_delay(application_id: UUID, seq: int) -> bool:
+def extend_offer_for_email_delay(application_id: UUID, seq: int) -> bool:
     """Extend the deadline of an offer by the time that its email took; tell if that was done.
 
     To be called after the email was handed over. Harmless when called twice: a deadline is extended
@@ -128,12 +132,12 @@ def make_up_for_email_delay(application_id: UUID, seq: int) -> bool:
 def _offer_times(application: Application) -> tuple[datetime, datetime]:
     """Return when an open offer was made, and its deadline."""
     assert application.promoted_at  # noqa: S101  it is open
-    assert application.acknowledge_by  # noqa: S101
+    assert application.acknowledge_by  # noqa: S101  offers have a deadline
     return application.promoted_at, application.acknowledge_by
 
 
 def _watch_offer_again(application: Application, seq: int, now: datetime) -> None:
-    at = first_reminder(*_offer_times(application), after=now)
+    at = first_offer_reminder(*_offer_times(application), after=now)
     if at is not None:
         enqueue(
             WATCH,
@@ -147,12 +151,6 @@ def _watch_offer_again(application: Application, seq: int, now: datetime) -> Non
 def _offer_email(application_id: UUID, seq: int) -> Email | None:
     rows = Email.objects.filter(application_id=application_id, seq=seq, number=0)
     return rows.exclude(kind__in=(HALF, HOUR)).first()
-
-
-def _was_offer_handed_over(application_id: UUID, seq: int) -> bool:
-    """Tell if the mail server took the email of an offer, or refused it permanently."""
-    row = _offer_email(application_id, seq)
-    return row is not None and row.state != EmailState.QUEUED and row.problem != UNREACHABLE
 
 
 def _extend_offer(application_id: UUID, lost: timedelta) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
+from uuid import UUID
 
 from django.conf import settings
 
 from applicants.mail import NOWHERE
-from pipeline.domain.states import ActorKind, EventType
+from pipeline.domain.states import ActorKind, EventType, Reason
 from pipeline.line import follow_up
 from pipeline.line.event_log import LogEntry, parse_logged_time
 from pipeline.line.locked_job import LockedJob
@@ -19,10 +20,11 @@ from pipeline.notifications.offers import (
     GUARD_PRIORITY,
     GUARD_TASK,
     WATCH,
-    first_reminder,
+    first_offer_reminder,
     offer_checkpoints,
 )
 from pipeline.notifications.offers import PRIORITY as OFFER_PRIORITY
+from pipeline.notifications.sandbox_emails import RECORD
 from tasks import registry
 from tasks.enqueue import NewTask
 from tasks.payloads import CheckedPayload
@@ -32,15 +34,17 @@ EVENT, BULK = "email.event", "email.bulk"  # the types of the tasks
 EVENT_PRIORITY, BULK_PRIORITY = 20, -20
 
 
-def start_event_emails() -> None:
+def start_outbox() -> None:
     """Write the email tasks of every change from now on."""
-    follow_up.register_follow_up(email_tasks)
+    follow_up.register_follow_up(outbox_tasks)
 
 
-def email_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
+def outbox_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
     """Derive the tasks that send the emails about events, and watch over the offers among them."""
     if not settings.NOTIFY or settings.EMAIL_BACKEND == NOWHERE:
         return []
+    if job.is_test:
+        return list(_outbox_tasks_of_sandbox(job, entries))
     offered = {entry.application_id for entry in entries if is_offer_event(entry)}
     return [
         task
@@ -48,43 +52,67 @@ def email_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
         # Whoever proves the address and is offered a seat at once gets one email, the offer.
         if event_has_email(entry)
         if entry.event != EventType.VERIFIED or entry.application_id not in offered
-        for task in _email_tasks_of(entry)
+        for task in _outbox_tasks_of(entry)
     ]
 
 
-def _email_tasks_of(entry: LogEntry) -> Iterator[NewTask]:
+def _outbox_tasks_of(entry: LogEntry) -> Iterator[NewTask]:
     if is_offer_event(entry):
-        yield _email_task(EVENT, entry, OFFER_PRIORITY)
+        yield _outbox_task(EVENT, entry, OFFER_PRIORITY)
         deadline = parse_logged_time(entry.data["deadline"])
         if deadline is not None:
             guarded = next(
                 at for at, what in offer_checkpoints(entry.at, deadline) if what == GUARD
             )
-            yield _email_task(GUARD_TASK, entry, GUARD_PRIORITY, run_after=guarded)
-            reminded = first_reminder(entry.at, deadline, after=entry.at)
+            yield _outbox_task(GUARD_TASK, entry, GUARD_PRIORITY, run_after=guarded)
+            reminded = first_offer_reminder(entry.at, deadline, after=entry.at)
             if reminded is not None:
-                yield _email_task(WATCH, entry, OFFER_PRIORITY, run_after=reminded)
+                yield _outbox_task(WATCH, entry, OFFER_PRIORITY, run_after=reminded)
         return
-    is_bulk = entry.event == EventType.CLOSED_OUT or (
-        entry.event == EventType.APPLIED and entry.actor_kind == ActorKind.COMPANY
+    is_bulk = (
+        entry.event == EventType.CLOSED_OUT
+        or (entry.event == EventType.APPLIED and entry.actor_kind == ActorKind.COMPANY)
+        or entry.data.get("reason") == Reason.IMPORT_UNDONE
     )
     yield (
-        _email_task(BULK, entry, BULK_PRIORITY)
+        _outbox_task(BULK, entry, BULK_PRIORITY)
         if is_bulk
-        else _email_task(EVENT, entry, EVENT_PRIORITY)
+        else _outbox_task(EVENT, entry, EVENT_PRIORITY)
     )
 
 
-def _email_task(
+def _outbox_tasks_of_sandbox(job: LockedJob, entries: list[LogEntry]) -> Iterator[NewTask]:
+    """Derive the tasks that record emails: one at once, and one at each reminder still to come.
+
+    An advance of the clock does not wait for the latter: it has all reminders before its time
+    recorded, too.
+    """
+    yield _record_task(job.id, entries[0].seq, entries[-1].seq)
+    ahead = timedelta(seconds=job.clock_offset_seconds)
+    for entry in entries:
+        deadline = parse_logged_time(entry.data["deadline"]) if is_offer_event(entry) else None
+        for at, what in offer_checkpoints(entry.at, deadline) if deadline else ():
+            if what != GUARD and at > (job.settles_until or job.now):
+                yield _record_task(job.id, entry.seq, entry.seq, run_after=at - ahead)
+
+
+def _record_task(
+    job_id: UUID, first_seq: int, last_seq: int, *, run_after: datetime | None = None
+) -> NewTask:
+    payload = {"job_id": str(job_id), "first_seq": first_seq, "last_seq": last_seq}
+    return NewTask(RECORD, payload, priority=BULK_PRIORITY, run_after=run_after)
+
+
+def _outbox_task(
     key: str, entry: LogEntry, priority: int, *, run_after: datetime | None = None
 ) -> NewTask:
     """Make a task; its payload fits the schema by its making, so the check is left out."""
     payload = f'{{"application":"{entry.application_id}","seq":{entry.seq}}}'
     return NewTask(
-        key, CheckedPayload(_email_task_spec(key), payload), priority=priority, run_after=run_after
+        key, CheckedPayload(_outbox_task_spec(key), payload), priority=priority, run_after=run_after
     )
 
 
 @cache
-def _email_task_spec(key: str) -> registry.TaskSpec:
+def _outbox_task_spec(key: str) -> registry.TaskSpec:
     return registry.find_registered_type(key)

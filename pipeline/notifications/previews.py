@@ -11,7 +11,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from applicants import codes
-from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.domain.states import EventType, Outcome, ReinstatementReason, Status
 from pipeline.mail.links import Offer
 from pipeline.notifications.company_emails import (
     ALERT_WORDS,
@@ -76,6 +76,8 @@ def _event_preview(
             data |= {"deadline": _DEADLINE.isoformat()}
         if event == EventType.DECAYED:
             data |= {"eligible_at": (_DEADLINE + timedelta(hours=1)).isoformat()}
+        if event == EventType.REINSTATED:
+            data |= {"reason": ReinstatementReason.MAIL_FAILURE, "missed": _DEADLINE.isoformat()}
         message = message_for(SampleEvent(event, to, before, data=data, **more), FACTS)
         assert message is not None  # noqa: S101  each of them has an email
         return message
@@ -110,6 +112,7 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "confirmed": _event_preview(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
     "missed": _event_preview(EventType.DECAYED, _WAITING, _PENDING),
     "lapsed": _ended_preview(Outcome.LAPSED, EventType.LAPSED),
+    "reinstated": _event_preview(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),
     "withdrawn": _ended_preview(Outcome.WITHDRAWN, EventType.WITHDRAWN),
     "removed": _ended_preview(Outcome.REMOVED, EventType.REMOVED, _WAITING),
     "rejected": _ended_preview(Outcome.REJECTED, EventType.REMOVED, Status.ACTIVE),

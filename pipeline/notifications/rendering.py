@@ -10,7 +10,6 @@ from uuid import UUID
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template import Context, Engine
-from icalendar import Calendar, Event
 
 from applicants import mail
 from pipeline.mail.links import Offer, application_link
@@ -36,18 +35,18 @@ def render_message_as_html(message: Message) -> str:
 def render_message_as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
     """Build the email."""
     html = render_message_as_html(message)
-    return mail.compose_email(
+    return mail.compose_mail(
         to=to, subject=message.subject, text=message.text, html=html, email_id=email_id
     )
 
 
-def allow_unsubscribing_email(email: EmailMessage, link: str) -> None:
+def render_unsubscribe_header(email: EmailMessage, link: str) -> None:
     """Let mail programs end such emails with one click on a button of theirs (RFC 8058)."""
     email.extra_headers["List-Unsubscribe"] = f"<{link}>"
     email.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
 
 
-def attach_deadline_to_email(
+def attach_rendered_deadline(
     email: EmailMessage,
     message: Message,
     *,
@@ -72,6 +71,9 @@ def rendered_calendar_entry(
 
     Calendars know the entry again by its UID, and take the one with the highest SEQUENCE.
     """
+    # Imported here, because it takes megabytes in processes that send no emails.
+    from icalendar import Calendar, Event
+
     note = message.calendar or CalendarNote(sequence=0)
     site = settings.SITE_URL.partition("//")[2].partition("/")[0].partition(":")[0]
     entry = Event()

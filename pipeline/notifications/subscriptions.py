@@ -15,7 +15,7 @@ WORDS = {
 }
 
 
-def stop_emails(what: str, of: str) -> None:
+def stop_subscription(what: str, of: str) -> None:
     """Send a person no more emails of a kind; `of` is the id of an applicant or a membership."""
     if what == REMINDERS:
         stop_reminders(UUID(of))

@@ -11,6 +11,7 @@ from pipeline.models import EmailState
 from pipeline.notifications import applicant_emails, offers
 from pipeline.notifications.applicant_emails import Cause
 from pipeline.notifications.outbox import BULK, EVENT
+from pipeline.notifications.sandbox_emails import RECORD, record_sandbox_emails
 from tasks.context import Context
 from tasks.registry import task_type
 from tasks.retry import Backoff
@@ -39,6 +40,7 @@ def give_up_email_in_task(payload: dict[str, Any], _context: Context) -> None:
 @task_type(
     key=EVENT,
     queue="email",
+    urgent=True,
     timeout_seconds=60,
     max_attempts=20,
     backoff=_BACKOFF,
@@ -51,7 +53,7 @@ def send_event_email_in_task(payload: dict[str, Any], context: Context) -> dict[
     cause = _cause_of_email_task(payload)
     state = applicant_emails.send_applicant_email(cause)
     if state == EmailState.SENT:
-        offers.make_up_for_email_delay(cause.application_id, cause.seq)
+        offers.extend_offer_for_email_delay(cause.application_id, cause.seq)
     return {"state": state}
 
 
@@ -74,12 +76,13 @@ def send_bulk_email_in_task(payload: dict[str, Any], context: Context) -> dict[s
 def give_up_reminder_in_task(payload: dict[str, Any], _context: Context) -> None:
     """Record that a reminder will not be tried again."""
     application_id = UUID(payload["application"])
-    offers.close_reminders(application_id, payload["seq"], applicant_emails.UNREACHABLE)
+    offers.close_offer_reminders(application_id, payload["seq"], applicant_emails.UNREACHABLE)
 
 
 @task_type(
     key=offers.WATCH,
     queue="email",
+    urgent=True,
     timeout_seconds=60,
     max_attempts=20,
     backoff=Backoff(base_seconds=5, cap_seconds=300, jitter_seconds=2),
@@ -95,6 +98,7 @@ def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, 
 @task_type(
     key=offers.GUARD_TASK,
     queue="email",
+    urgent=True,
     timeout_seconds=60,
     max_attempts=20,
     backoff=Backoff(base_seconds=1, cap_seconds=300, jitter_seconds=1),
@@ -103,6 +107,30 @@ def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, 
 def guard_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Extend the deadline of an offer whose email was not handed over: {"done"}."""
     return {"done": offers.guard_offer(UUID(payload["application"]), payload["seq"])}
+
+
+@task_type(
+    key=RECORD,
+    queue="email",
+    timeout_seconds=120,
+    max_attempts=10,
+    trusted_short=True,
+    schema={
+        "type": "object",
+        "properties": {
+            "job_id": {"type": "string", "format": "uuid"},
+            "first_seq": {"type": "integer", "minimum": 1},
+            "last_seq": {"type": "integer", "minimum": 1},
+        },
+        "required": ["job_id", "first_seq", "last_seq"],
+        "additionalProperties": False,
+    },
+)
+def record_sandbox_emails_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Record the emails about events of a sandbox, which go to nobody: {"emails"}."""
+    job_id = UUID(payload["job_id"])
+    emails = record_sandbox_emails(job_id, payload["first_seq"], payload["last_seq"])
+    return {"emails": emails}
 
 
 def _cause_of_email_task(payload: dict[str, Any]) -> Cause:

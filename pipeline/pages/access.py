@@ -63,21 +63,21 @@ class Member:
         return self.may(Action.MANAGE_TEAM)
 
 
-def once_per_request(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest], T]:
+def read_access_once(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest], T]:
     """Read a value once per request, at its first use."""
     name = f"_{read.__name__}"
 
     @wraps(read)
-    def read_once(request: HttpRequest) -> T:
+    def read_kept_access(request: HttpRequest) -> T:
         kept = request.__dict__
         if name not in kept:
             kept[name] = read(request)
         return kept[name]
 
-    return read_once
+    return read_kept_access
 
 
-@once_per_request
+@read_access_once
 def current_applicant(request: HttpRequest) -> Applicant | None:
     """Return the applicant who is signed in, in at most one query per request."""
     applicant_id = applicant_id_in_browser(request)
@@ -87,23 +87,39 @@ def current_applicant(request: HttpRequest) -> Applicant | None:
         return None
 
 
-@once_per_request
+@read_access_once
 def current_memberships(request: HttpRequest) -> list[Membership]:
     """Return the memberships of the signed-in staff account, by company name.
 
     Empty if nobody is signed in. Companies that require a second step which the account lacks are
-    left out. At most one query per request.
+    left out, and so are sandboxes. At most one query per request.
     """
     if not request.user.is_authenticated:
         return []
-    theirs = open_memberships().filter(user=request.user).select_related("company", "user")
-    return list(theirs.order_by("company__name", "company_id"))
+    theirs = open_memberships().filter(user=request.user)
+    whole = theirs.select_related("company", "company__sandbox", "user")
+    return list(whole.order_by("company__name", "company_id"))
+
+
+@read_access_once
+def current_memberships_of_sandboxes(request: HttpRequest) -> list[Membership]:
+    """Return what the signed-in account's memberships are in the companies' sandboxes.
+
+    They are stored nowhere: whoever is a member of a company is one of its sandbox, in the same
+    role.
+    """
+    return [
+        Membership(company=each.company.sandbox, user=each.user, role=each.role)
+        for each in current_memberships(request)
+        if hasattr(each.company, "sandbox")
+    ]
 
 
 def current_member(request: HttpRequest) -> Member | None:
     """Return the signed-in staff account for the company it last chose, or else its first."""
     theirs = current_memberships(request)
-    chosen = [m for m in theirs if str(m.company_id) == request.session.get(COMPANY)]
+    everywhere = [*theirs, *current_memberships_of_sandboxes(request)]
+    chosen = [m for m in everywhere if str(m.company_id) == request.session.get(COMPANY)]
     return _current_member_of((chosen or theirs)[0]) if theirs else None
 
 
@@ -116,14 +132,14 @@ def member_of_sent_form(request: HttpRequest) -> Member | None:
     named = request.POST.get(COMPANY)
     if named is None:
         return current_member(request)
-    theirs = (m for m in current_memberships(request) if str(m.company_id) == named)
-    found = next(theirs, None)
+    everywhere = [*current_memberships(request), *current_memberships_of_sandboxes(request)]
+    found = next((m for m in everywhere if str(m.company_id) == named), None)
     return switch_current_member(request, found.company_id) if found else None
 
 
 def switch_current_member(request: HttpRequest, company_id: UUID) -> Member | None:
     """Switch the staff account to a company, and return it as that company's member."""
-    for membership in current_memberships(request):
+    for membership in [*current_memberships(request), *current_memberships_of_sandboxes(request)]:
         if membership.company_id == company_id:
             if request.session.get(COMPANY) != str(company_id):
                 request.session[COMPANY] = str(company_id)
@@ -216,17 +232,24 @@ def received_application(
 def own_application(
     request: HttpRequest, application_id: UUID
 ) -> tuple[Applicant, SeenApplication]:
-    """Return an application of the signed-in applicant. Raises ApplicationNotFound (404)."""
+    """Return an application of the signed-in applicant. Raises ApplicationNotFound (404).
+
+    Those in sandboxes are not theirs: a company has put them there.
+    """
     person, seen = current_applicant(request), read_application(application_id)
-    if person is None or person.id != seen.application.applicant_id:
+    if person is None or person.id != seen.application.applicant_id or seen.is_test:
         raise ApplicationNotFound
     return person, seen
 
 
 def public_job(request: HttpRequest, job_id: UUID) -> Job:
-    """Return a public job; a draft only for its own company. Raises JobNotFound (404)."""
+    """Return a public job; a draft or a sandbox's only for its own company.
+
+    Raises JobNotFound (404).
+    """
     job = read_job(job_id)
-    if job.status == JobStatus.DRAFT and switch_current_member(request, job.company_id) is None:
+    is_public = job.status != JobStatus.DRAFT and not job.is_test
+    if not is_public and switch_current_member(request, job.company_id) is None:
         raise JobNotFound
     return job
 

@@ -9,28 +9,38 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from pipeline.pages.access import current_applicant, current_member, current_memberships
+from pipeline.config.demo import STORY_PEOPLE
+from pipeline.pages.access import (
+    current_applicant,
+    current_member,
+    current_memberships,
+    current_memberships_of_sandboxes,
+)
+from pipeline.web.demo_access import is_story_shown
 
 # Links of the main navigation, and the names of the other pages that belong to each.
 NAV_OF_MEMBERS = (
     (
         "company_jobs",
         "Jobs",
-        "new_job board timeline verify_log replay figures reports report job_settings job_capacity"
-        " job_close add_person import_applications import_result application decide",
+        "new_job board applications timeline verify_log replay figures reports report job_settings"
+        " job_capacity job_close job_delete add_person import_applications import_result"
+        " application decide decide_many decision idle_seats what_if",
     ),
     ("people", "People", "person"),
     (
         "work",
         "Work",
-        "dead_letters dead_replay work_types schedules new_schedule edit_schedule end_schedule task"
+        "dead_letters dead_replay work_types schedules new_schedule edit_schedule end_schedule"
+        " schedule_history task"
         " task_edit task_discard",
     ),
     ("team", "Team", "team_member"),
     (
         "api_keys",
         "API",
-        "webhooks new_webhook webhook edit_webhook rotate_webhook end_webhook webhook_delivery",
+        "webhooks new_webhook webhook edit_webhook rotate_webhook end_webhook webhook_delivery"
+        " test_mode create_sandbox move_clock sandbox_emails sandbox_email",
     ),
     ("system", "System", ""),
 )
@@ -41,17 +51,20 @@ NAV_OF_APPLICANTS = (
 
 
 def frame_context(request: HttpRequest) -> dict[str, Any]:
-    """Return `applicant`, `member` and `memberships`, read when a page uses them."""
+    """Return the signed-in person and their memberships, read when a page uses them."""
     match = request.resolver_match
     zone = timezone.get_current_timezone_name()
     return {
         "applicant": SimpleLazyObject(lambda: current_applicant(request)),
         "member": SimpleLazyObject(lambda: current_member(request)),
         "memberships": SimpleLazyObject(lambda: current_memberships(request)),
+        "sandbox_memberships": SimpleLazyObject(lambda: current_memberships_of_sandboxes(request)),
         "main_nav": SimpleLazyObject(
             lambda: _main_nav_context(request, match.url_name if match else "")
         ),
         "dev_mail": settings.DEV_MAIL,
+        "story_people": STORY_PEOPLE if is_story_shown(request) else {},
+        "zone": zone,
         "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",
     }
 
@@ -61,6 +74,8 @@ def _main_nav_context(request: HttpRequest, here: str | None) -> list[dict[str, 
     member = current_member(request)
     if member:
         links = [link for link in NAV_OF_MEMBERS if link[0] != "api_keys" or member.is_owner]
+        if member.company.is_test:  # its members are those of the live company
+            links = [link for link in links if link[0] != "team"]
     else:
         links = list(NAV_OF_APPLICANTS if current_applicant(request) else NAV_OF_APPLICANTS[1:])
     return [

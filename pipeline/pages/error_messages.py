@@ -1,12 +1,16 @@
-"""Messages to people for errors of the line, and the 404 for missing objects."""
+"""Messages to people for errors of the line, the 404 for missing objects, and URLs of buttons."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
 from typing import TypeVar
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import Resolver404, resolve
 
 from pipeline.domain import errors
 from pipeline.domain.errors import LineError
@@ -66,11 +70,44 @@ NOT_FOUND = (
     errors.JobNotFound,
     errors.ApplicationNotFound,
     errors.ApplicantNotFound,
+    errors.EmailNotFound,
     errors.StoredFileNotFound,
     errors.ScheduleNotFound,
+    errors.PlannedSeatsNotFound,
     errors.WebhookNotFound,
     errors.WebhookDeliveryNotFound,
 )
+
+
+PRESS_AGAIN = "Nothing has been changed yet. Press the button again."
+
+
+@pages_only
+def post_only_url_to_page(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Lead a browser that opens the URL of a button to the page that has the button. A middleware.
+
+    That happens after signing in again or after a refused form, and when somebody reloads. The page
+    is the nearest one above it in the URL.
+    """
+
+    def post_only_url_middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        refused = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+        if request.method != "GET" or not refused:
+            return response
+        if request.session.session_key:  # a visitor without a session gets none for this
+            messages.info(request, PRESS_AGAIN)
+        path = request.path
+        while path != "/":
+            path = path.rstrip("/").rpartition("/")[0] + "/"
+            with suppress(Resolver404):
+                resolve(path)
+                break
+        return redirect(path)
+
+    return post_only_url_middleware
 
 
 @pages_only
@@ -79,12 +116,12 @@ def missing_error_to_404(
 ) -> Callable[..., HttpResponse]:
     """Answer 404 if a page's object does not exist or is not the visitor's. A middleware."""
 
-    def missing_error_middleware(request: HttpRequest) -> HttpResponse:
+    def error_messages_middleware(request: HttpRequest) -> HttpResponse:
         return get_response(request)
 
-    def process_exception(request: HttpRequest, error: Exception) -> None:
+    def turn_missing_error_into_404(request: HttpRequest, error: Exception) -> None:
         if isinstance(error, NOT_FOUND):
             raise Http404 from error
 
-    missing_error_middleware.process_exception = process_exception  # type: ignore[attr-defined]  # Django's way
-    return missing_error_middleware
+    error_messages_middleware.process_exception = turn_missing_error_into_404  # type: ignore[attr-defined]  # Django's way
+    return error_messages_middleware

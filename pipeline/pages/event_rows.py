@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from pipeline.domain.states import VIA_KEY
 from pipeline.models import Event
 from pipeline.selectors.event_trees import EventTree, actors_in_event_trees, names_in_event_trees
 from pipeline.wording.event_words import ACTOR_WORDS, words_of_event
@@ -62,13 +63,14 @@ def event_rows_of_job(trees: Iterable[EventTree]) -> list[EventRow]:
     def event_row(event: Event) -> EventRow:
         words = words_of_event(event)
         known = actors.get(event.actor_id) if event.actor_id else None
+        actor = VIA_KEY if VIA_KEY in event.data else event.actor_kind
         return EventRow(
             event=event,
             title=words.log,
             tone=words.tone,
             sentence=sentence(event, Reader.COMPANY, zone),
             name=names.get(event.application_id, "") if event.application_id else "",
-            actor=f"by {known}" if known else ACTOR_WORDS[event.actor_kind],
+            actor=f"by {known}" if known else ACTOR_WORDS[actor],
         )
 
     rows = []

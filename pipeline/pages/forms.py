@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 
+# The value of `preview` in a form that a page sends while somebody is still typing.
+QUIET_PREVIEW = "quiet"
 MESSAGES = {
     "required": "Fill in this field.",
     "min_value": "Enter %(limit_value)s or more.",
@@ -22,6 +24,20 @@ FIELD_MESSAGES: list[tuple[type[forms.Field], dict[str, str]]] = [
     (forms.ChoiceField, CHOICE),
     (forms.MultipleChoiceField, {"required": "Choose at least one."}),
 ]
+
+
+class LinesField(forms.CharField):
+    """Text of several lines. A browser sends each line break as two characters; it counts as one.
+
+    That is how the browser itself counts for `maxlength`.
+    """
+
+    widget = forms.Textarea
+
+    def to_python(self, value: Any) -> Any:
+        """Return the text with plain line breaks."""
+        text = super().to_python(value)
+        return text.replace("\r\n", "\n").replace("\r", "\n") if text else text
 
 
 class PlainForm(forms.Form):

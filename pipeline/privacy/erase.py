@@ -10,12 +10,23 @@ from django.db import connection, transaction
 
 from applicants import codes, mail
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
+from pipeline.annotations.write import forget_annotations
 from pipeline.database.statement_time import lift_statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail import dev_mailbox
-from pipeline.models import Application, DecisionNote
-from pipeline.privacy.erase_files import erase_in_exports, erase_in_imports, hold_imports_to_erase
+from pipeline.models import (
+    Application,
+    ApplicationReference,
+    DecisionNote,
+    PendingDecision,
+    PortalToken,
+)
+from pipeline.privacy.erase_files import (
+    erase_in_exports,
+    erase_in_imports,
+    hold_import_files_to_erase,
+)
 from pipeline.privacy.erase_tasks import erase_in_tasks
 from pipeline.services.withdraw import withdraw
 
@@ -28,8 +39,8 @@ def erase_person(*, applicant_id: UUID) -> int:
     Returns the number of withdrawn applications, whose seats have then gone to the next in line.
     Repeating is harmless and continues an interrupted erasure: the person disappears only with the
     last commit and can repeat the request until then. Their sessions hold only the id, which then
-    belongs to nobody. Raises ApplicantNotFound, and django.db.OperationalError if a line was too
-    busy. Must not be called inside a transaction.
+    belongs to nobody. Raises ApplicantNotFound, and django.db.OperationalError or ClockMoving if a
+    line was too busy. Must not be called inside a transaction.
     """
     person = Applicant.objects.filter(id=applicant_id).first()
     if person is None:
@@ -52,8 +63,9 @@ def _leave_lines_to_erase(person: Applicant) -> int:
 
 
 def _live_applications_to_erase(person: Applicant) -> list[UUID]:
+    """Return the ids, those in sandboxes first: if one is busy, no live seat was given up yet."""
     theirs = Application.objects.filter(applicant=person).exclude(status=Status.INACTIVE)
-    return list(theirs.order_by("id").values_list("id", flat=True))
+    return list(theirs.order_by("-job__is_test", "id").values_list("id", flat=True))
 
 
 @transaction.atomic(durable=True)
@@ -64,7 +76,7 @@ def _erase_traces(person: Applicant) -> bool:
     person; later ones find nobody (`pipeline.line.lock.lock_job_for`).
     """
     lift_statement_time()
-    hold_imports_to_erase()
+    hold_import_files_to_erase()
     erased = {"email": f"{ERASED}{person.id}", "name": ERASED_NAME, "time_zone": ""}
     Applicant.objects.filter(id=person.id).update(**erased)
     if _live_applications_to_erase(person):
@@ -73,7 +85,12 @@ def _erase_traces(person: Applicant) -> bool:
     theirs = Application.objects.filter(applicant=person)
     theirs.exclude(name=ERASED_NAME).update(name=ERASED_NAME)
     DecisionNote.objects.filter(application__applicant=person).delete()
+    about_them = PendingDecision.objects.filter(items__application__applicant=person)
+    about_them.exclude(note="").update(note="")  # on others, too: it may name the person
+    ApplicationReference.objects.filter(application__applicant=person).delete()
+    forget_annotations(list(theirs.values_list("id", flat=True)))
     ApplicantToken.objects.filter(applicant=person).delete()
+    PortalToken.objects.filter(applicant=person).delete()
     codes.forget_code(person.email)
     mail.forget_private_emails(person.email)
     erase_in_imports(person.email)

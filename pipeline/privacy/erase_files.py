@@ -40,7 +40,7 @@ SELECT id FROM pipeline_importrefusal WHERE position(%(address)s IN lower(email 
 """
 
 
-def hold_imports_to_erase() -> None:
+def hold_import_files_to_erase() -> None:
     """Wait for running import batches, and block the next ones.
 
     So nobody is imported from a row that was read before the erasure. Call this first in a
@@ -130,12 +130,12 @@ def erase_in_exports(address: str, job_ids: Collection[UUID]) -> None:
 
 def _pattern_to_erase_in_files(address: str) -> re.Pattern[str]:
     """Return a pattern that matches the address itself, but not a longer one that contains it."""
-    spellings = "|".join(re.escape(spelling) for spelling in _spellings_to_erase_in_files(address))
+    spellings = "|".join(re.escape(spelling) for spelling in _spellings_in_files(address))
     before, after = r"(?<![\w.!#$%&'*+/=?^`{|}~-])", r"(?![\w-]|\.\w)"
     return re.compile(f"{before}(?:{spellings}){after}")
 
 
-def _spellings_to_erase_in_files(address: str) -> list[str]:
+def _spellings_in_files(address: str) -> list[str]:
     """Return the spellings of an address in a file: plain, in JSON, in CSV."""
     in_json = json.dumps(address, ensure_ascii=False)[1:-1]
     return list(dict.fromkeys([address, in_json, address.replace('"', '""')]))
@@ -150,7 +150,7 @@ def _file_parts_to_erase(
         {
             "purpose": purpose.value,
             "jobs": jobs,
-            "spellings": _spellings_to_erase_in_files(address),
+            "spellings": _spellings_in_files(address),
         },
     )
 

@@ -8,13 +8,15 @@ from uuid import UUID
 from applicants.codes import code_kept_about
 from applicants.models import Applicant, ApplicantToken
 from pipeline.models import Application, Email, Event
+from pipeline.selectors.annotations import annotations_of
 from pipeline.wording.sentences import Reader, sentence
 
 
 def everything_about(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in five queries, without secrets.
+    """Return all data kept about a person, with explanations, in nine queries, without secrets.
 
-    It includes the reason code of a company's decision, but not the company's own note.
+    It includes the reason code of a company's decision, and the company's notes, tags and links,
+    but not the note of a decision.
     """
     return {
         "account": {
@@ -60,6 +62,8 @@ def _data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
     ):
         told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
         emails.setdefault(email.application_id, []).append(told)
+    rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
+    kept = annotations_of([row.id for row in rows])
     return [
         {
             "id": row.id,
@@ -77,8 +81,9 @@ def _data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "acknowledged_at": row.acknowledged_at,
             "eligible_at": row.eligible_at,
             "ended_at": row.ended_at,
+            "kept_by_the_company": kept[row.id].for_the_person(),
             "emails": emails.get(row.id, []),
             "timeline": timelines.get(row.id, []),
         }
-        for row in theirs.select_related("job__posting", "job__company").order_by("id")
+        for row in rows
     ]

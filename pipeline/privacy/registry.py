@@ -19,6 +19,7 @@ class Personal:
 
 _DERIVED = "not by itself: made from the name"
 _ACCOUNT = "on the account page"
+_KEPT = "applications.kept_by_the_company"
 
 PERSONAL: dict[str, Personal] = {
     "applicants_applicant.email": Personal("applicant", "account.email", "erased"),
@@ -28,6 +29,23 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_decisionnote.text": Personal(
         "applicant", "no: written by the company for itself", "erased"
     ),
+    "pipeline_applicationreference.external_id": Personal(
+        "applicant", "no: written by the company for itself", "erased"
+    ),
+    "pipeline_applicationreference.metadata": Personal(
+        "applicant", "no: written by the company for itself", "erased"
+    ),
+    "pipeline_pendingdecision.note": Personal(
+        "applicant",
+        "no: written by the company for itself",
+        "erased; when the decision takes effect",
+    ),
+    "pipeline_applicationnote.text": Personal("applicant", _KEPT, "erased"),
+    "pipeline_applicationtag.word": Personal("applicant", _KEPT, "erased"),
+    "pipeline_applicationlink.label": Personal("applicant", _KEPT, "erased"),
+    "pipeline_applicationlink.url": Personal("applicant", _KEPT, "erased"),
+    "pipeline_savedview.name": Personal("applicant", "no: a member's own list", "by the member"),
+    "pipeline_savedview.query": Personal("applicant", "no: a member's own list", "by the member"),
     "pipeline_nameword.word": Personal("applicant", _DERIVED, "erased, by a trigger"),
     "pipeline_importrefusal.email": Personal("applicant", "imports", "erased; 7 days"),
     "pipeline_importrefusal.name": Personal("applicant", "imports", "erased; 7 days"),
@@ -82,7 +100,8 @@ HASHES = frozenset(
     " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
     " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
-    " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id pipeline_throttle.id"
+    " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id"
+    " pipeline_portaltoken.digest pipeline_throttle.id"
     " pipeline_webhookendpoint.old_secret pipeline_webhookendpoint.secret"
     " usersessions_usersession.session_key".split()
 )
@@ -90,7 +109,8 @@ HASHES = frozenset(
 # Public text of a company about itself and its jobs, and names of its keys.
 OF_COMPANIES = frozenset(
     "jobs_apikey.name jobs_company.name jobs_jobposting.description jobs_jobposting.location"
-    " jobs_jobposting.title pipeline_webhookendpoint.description"
+    " jobs_jobposting.title pipeline_jobreference.external_id pipeline_jobreference.metadata"
+    " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
 )
 
@@ -100,12 +120,19 @@ CODES = frozenset(
     " django_content_type.app_label django_content_type.model django_migrations.app"
     " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_membership.role"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
+    " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
     " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
+    " pipeline_jobforecast.positions"
+    " pipeline_pendingdecision.outcome pipeline_pendingdecision.reason"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
-    " pipeline_importrun.trouble pipeline_producer.types pipeline_storedfile.content_type"
-    " pipeline_storedfile.purpose pipeline_weeklyreport.figures pipeline_weeklyreport.zone"
+    " pipeline_importrun.trouble pipeline_importrun.admitted_seqs pipeline_producer.types"
+    " pipeline_requestrecord.method"
+    " pipeline_requestrecord.path pipeline_requestrecord.request_id"
+    " pipeline_storedfile.content_type"
+    " pipeline_plannedseats.zone pipeline_storedfile.purpose pipeline_weeklyreport.figures"
+    " pipeline_weeklyreport.zone"
     " pipeline_webhookattempt.error pipeline_webhookattempt.request_headers"
     " pipeline_webhookdelivery.body pipeline_webhookdelivery.last_error"
     " pipeline_webhookdelivery.source pipeline_webhookdelivery.state pipeline_webhookdelivery.type"

@@ -13,21 +13,33 @@ from django.db.models.functions import Now
 
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from jobs.models import Retention
+from pipeline.annotations.write import forget_annotations
 from pipeline.line.lock import lock_job
-from pipeline.models import Application, DecisionNote
+from pipeline.models import Application, ApplicationReference, DecisionNote
 from pipeline.privacy.erase import erase_person
 
 security = logging.getLogger("security")
 
 BATCH = 200
-# The shortest possible term is for the index; the job's own term decides.
+# The shortest possible term is for the index; the job's own term decides. Jobs of a sandbox whose
+# clock was moved go by that clock.
 _DUE = """
+WITH ended AS (
+    SELECT live.*, statement_timestamp() AS now
+    FROM pipeline_application live JOIN jobs_job job ON job.id = live.job_id
+    WHERE live.status = 'INACTIVE' AND live.name <> %(erased)s
+      AND live.ended_at < statement_timestamp() - make_interval(days => %(least)s)
+      AND job.clock_offset_seconds = 0
+    UNION ALL
+    SELECT moved.*, statement_timestamp() + make_interval(secs => job.clock_offset_seconds)
+    FROM jobs_company sandbox JOIN jobs_job job ON job.company_id = sandbox.id
+    JOIN pipeline_application moved ON moved.job_id = job.id
+    WHERE sandbox.clock_offset_seconds > 0 AND job.clock_offset_seconds > 0
+      AND moved.status = 'INACTIVE' AND moved.name <> %(erased)s
+)
 SELECT ended.job_id, ended.id, ended.applicant_id
-FROM pipeline_application ended LEFT JOIN jobs_retention kept ON kept.job_id = ended.job_id
-WHERE ended.status = 'INACTIVE' AND ended.name <> %(erased)s
-  AND ended.ended_at < statement_timestamp() - make_interval(days => %(least)s)
-  AND ended.ended_at
-      < statement_timestamp() - make_interval(days => coalesce(kept.keep_days, %(usual)s))
+FROM ended LEFT JOIN jobs_retention kept ON kept.job_id = ended.job_id
+WHERE ended.ended_at < ended.now - make_interval(days => coalesce(kept.keep_days, %(usual)s))
   AND NOT coalesce(kept.legal_hold, false)
   AND (%(ids)s::uuid[] IS NULL OR ended.id = ANY(%(ids)s::uuid[]))
 ORDER BY ended.ended_at LIMIT %(batch)s
@@ -89,5 +101,7 @@ def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
         same = Application.objects.filter(id=row.application_id)
         same.update(applicant_id=nobody, name=ERASED_NAME)
         DecisionNote.objects.filter(application_id=row.application_id).delete()
+        ApplicationReference.objects.filter(application_id=row.application_id).delete()
+        forget_annotations([row.application_id])
         ids = {"job": str(job_id), "application": str(row.application_id)}
         security.info("application.erased", extra=ids)

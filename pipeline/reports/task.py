@@ -26,8 +26,8 @@ from tasks.registry import task_type
         "type": "object",
         "properties": {
             "job_id": {"type": "string", "format": "uuid"},
-            "week": {"type": "string", "format": "date"},
-            "zone": {"type": "string", "maxLength": 64},
+            "week": {"type": "string", "format": "week"},
+            "zone": {"type": "string", "maxLength": 64, "format": "time-zone"},
         },
         "required": ["job_id"],
         "additionalProperties": False,
@@ -50,17 +50,22 @@ def report_weekly_in_task(payload: dict[str, Any], context: Context) -> dict[str
             week=date.fromisoformat(week) if week else None,
             zone=payload.get("zone", "UTC"),
         )
-    except JobNotFound as error:
+    except JobNotFound as error:  # deleted, too: a draft with a schedule
+        _delete_schedule_of_report(context.owner_id, payload)
         raise Fatal(str(error)) from None
     except BadWeek as error:  # the request is wrong, not the type, so its breaker counts no failure
         raise Discard(str(error)) from None
     except NothingToReport as error:
         if isinstance(error, JobOver):
-            with suppress(ScheduleNotFound):
-                delete_company_schedule(
-                    company_id=context.owner_id,
-                    schedule_id=report_schedule_id(UUID(payload["job_id"])),
-                    actor="site",
-                )
+            _delete_schedule_of_report(context.owner_id, payload)
         raise Discard(str(error)) from None
     return {"week": report.week.isoformat(), "events": report.figures["week"]["events"]}
+
+
+def _delete_schedule_of_report(company_id: UUID, payload: dict[str, Any]) -> None:
+    with suppress(ScheduleNotFound):
+        delete_company_schedule(
+            company_id=company_id,
+            schedule_id=report_schedule_id(UUID(payload["job_id"])),
+            actor="site",
+        )

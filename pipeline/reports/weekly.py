@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -13,6 +13,7 @@ from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import WeeklyReport
 from pipeline.selectors.jobs import read_job
+from pipeline.stats.idle_seats import idle_seats_in_week
 from pipeline.stats.job_week import Week, week_of_job
 
 
@@ -40,14 +41,18 @@ def make_weekly_report(
     job = read_job(job_id)
     if job.company_id != company_id:
         raise JobNotFound
-    chosen = _week_to_report(week, zone)
+    now = database_now(ahead_seconds=job.clock_offset_seconds)
+    chosen = _week_to_report(week, zone, now)
     if chosen.monday < job.created_at.date() - timedelta(days=9) or chosen.end <= job.created_at:
         raise NothingToReport("the job was created after that week")
     people = job.active_count + job.pending_count + job.waitlist_count
     if job.status == JobStatus.CLOSED and not people and job.last_event_at < chosen.start:
         raise JobOver("the job was over before that week")
-    figures = week_of_job(job_id, chosen)
-    before = week_of_job(job_id, chosen.before)
+    figures, before = week_of_job(job_id, chosen), week_of_job(job_id, chosen.before)
+    for counted, each in ((figures, chosen), (before, chosen.before)):
+        if counted is not None:
+            ledger = idle_seats_in_week(job, each)
+            counted["idle_seats"] = ledger and ledger.seconds()
     WeeklyReport.objects.bulk_create(
         [
             WeeklyReport(
@@ -65,9 +70,8 @@ def make_weekly_report(
     return WeeklyReport.objects.get(job_id=job_id, week=chosen.monday)
 
 
-def _week_to_report(monday: date | None, zone: str) -> Week:
+def _week_to_report(monday: date | None, zone: str, now: datetime) -> Week:
     """Return the requested week. Raises BadWeek unless it is over."""
-    now = database_now()
     try:
         ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):

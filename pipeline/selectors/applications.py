@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -38,7 +39,11 @@ class SeenApplication:
     max_decays: int | None
     # 1 is the next in line; None unless the application waits and is verified.
     position: int | None
-    now: datetime
+    now: datetime  # by the clock of the job's company
+    # What the company attached to it; None if it attached nothing.
+    external_id: str | None = None
+    metadata: dict[str, str] | None = None
+    is_test: bool = False  # of a sandbox
 
     @property
     def address(self) -> str:
@@ -47,7 +52,7 @@ class SeenApplication:
 
 
 class ApplicationFacts(NamedTuple):
-    """Unchanging facts of an application that decide who may act on it."""
+    """Facts of an application that decide who may act on it, and what its company attached."""
 
     id: UUID
     job_id: UUID
@@ -55,15 +60,20 @@ class ApplicationFacts(NamedTuple):
     applicant_id: UUID
     job_title: str
     email: str
+    external_id: str | None = None
+    metadata: dict[str, str] | None = None
+    is_test: bool = False  # of a sandbox
 
 
 APPLICATION_FACTS = PreparedStatement(
     """
-SELECT own.id, own.job_id, job.company_id, own.applicant_id, posting.title, person.email
+SELECT own.id, own.job_id, job.company_id, own.applicant_id, posting.title, person.email,
+       reference.external_id, reference.metadata, job.is_test
 FROM pipeline_application own
 JOIN jobs_job job ON job.id = own.job_id
 JOIN jobs_jobposting posting ON posting.job_id = own.job_id
 JOIN applicants_applicant person ON person.id = own.applicant_id
+LEFT JOIN pipeline_applicationreference reference ON reference.application_id = own.id
 WHERE own.id = %(application)s
 """,
     ApplicationFacts,
@@ -111,7 +121,17 @@ def seen_application_after_change(
         max_decays=standing.max_decays,
         position=standing.position if waits else None,
         now=standing.now,
+        external_id=facts.external_id,
+        metadata=facts.metadata,
+        is_test=facts.is_test,
     )
+
+
+def position_of_place(job_id: UUID, ticket: int, tie: int) -> int:
+    """Return the position of somebody who stood at a place in a job's line now, in one query."""
+    place: Any = {"job": job_id, "ticket": ticket, "tie": tie}
+    _, _, position, _ = fetch_in_one_trip(sql.STANDING, parameters=place)[0][0]
+    return int(position)
 
 
 def applications_of(
@@ -160,6 +180,17 @@ def queued_applications_of(
     return Page.cut(rows, limit)
 
 
+def applications_by_id(ids: Collection[UUID]) -> dict[UUID | None, SeenApplication]:
+    """Return some applications by id, without positions, in one query."""
+    rows = read_seen_applications(sql.FOUND, applications=list(ids))
+    return {seen.application.id: seen for seen in rows}
+
+
+def application_with_external_id(company_id: UUID, external_id: str) -> list[SeenApplication]:
+    """Return a company's application with its own id, in a list, or an empty one. One query."""
+    return read_seen_applications(sql.ATTACHED, company=company_id, external_id=external_id)
+
+
 def read_seen_applications(statement: str, **parameters: Any) -> list[SeenApplication]:
     """Return the applications that a statement of `selectors.sql` finds."""
     return _prepared_applications_sql(statement).all(**parameters)
@@ -178,17 +209,20 @@ def read_applications_page(
 
 def sql_of_applications_page(statement: str, most: int) -> PreparedStatement[SeenApplication]:
     """Return the statement that finds a page of at least `most` applications."""
-    length = next((each for each in _PREPARED_LENGTHS if each >= most), most)
+    length = length_of_applications_page(most)
     return _prepared_applications_sql(statement.replace("%(most)s", str(length)))
+
+
+def length_of_applications_page(most: int) -> int:
+    """Return the length of the page that is read for at least `most` applications."""
+    return next((each for each in _PREPARED_LENGTHS if each >= most), most)
 
 
 @cache
 def _prepared_applications_sql(text: str) -> PreparedStatement[SeenApplication]:
-    return PreparedStatement(text, _seen_application)
-
-
-def _seen_application(*row: Any) -> SeenApplication:
-    return SeenApplication(ApplicationRow(*row[:_OWN]), *row[_OWN:])
+    return PreparedStatement(
+        text, lambda *row: SeenApplication(ApplicationRow(*row[:_OWN]), *row[_OWN:])
+    )
 
 
 _OWN = len(ApplicationRow._fields)

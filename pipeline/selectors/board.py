@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from pipeline.selectors.applications import (
 from pipeline.selectors.health import FRESH
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.page import Page
+from pipeline.selectors.pending_decisions import DECISIONS_STAMP
 from pipeline.selectors.recent_stats import (
     RecentActivity,
     RecentFacts,
@@ -31,6 +33,7 @@ from pipeline.selectors.recent_stats import (
 from pipeline.wording.promotion_status import PromotionFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
+BOARD_MISSES_SPAN = timedelta(hours=24)
 # How many people in line are searched for eligible ones when a page names who is next.
 LOOKED_AHEAD = 200
 
@@ -70,21 +73,22 @@ def read_board(
     *,
     seats_after: SeatPlace | None = None,
     waiting_after: tuple[int, int] = BEFORE_THE_FIRST,
+    worker: DecayWorkerStatus | None = None,
 ) -> Board:
-    """Return the board's data in seven queries.
+    """Return the board's data in seven queries, or six if the `worker` has been read before.
 
-    Misses are those of 24 hours. Raises JobNotFound.
+    Misses are those of BOARD_MISSES_SPAN. Raises JobNotFound.
     """
     with one_instant():
         job = read_job(job_id)
-        activity = recent_activity([job_id], timedelta(hours=24))[job_id]
+        activity = recent_activity([job_id], BOARD_MISSES_SPAN)[job_id]
         return Board(
             job=job,
             seats=read_board_seats(job_id, after=seats_after, limit=SEATS_SHOWN),
             waitlist=queued_applications_of(job_id, after=waiting_after, limit=WAITING_SHOWN),
             recent=recent_waits([job_id])[job_id],
             activity=activity,
-            facts=_board_promotion_facts(job, activity),
+            facts=_board_promotion_facts(job, activity, worker or read_decay_worker_for_board()),
         )
 
 
@@ -118,25 +122,29 @@ def board_place_of(seen: SeenApplication) -> SeatPlace:
 
 
 class DecayWorkerStatus(NamedTuple):
-    """Status of the decay worker, and the database's time."""
+    """Status of the decay worker, the database's time, and the stamp of a job's decisions."""
 
     seen: datetime | None
     alive: bool
     now: datetime
+    decisions: str = ""
 
 
-_WORKER = """
+_WORKER = f"""
 SELECT beat.completed_at,
-       coalesce(beat.completed_at > clock_timestamp() - make_interval(secs => %s), false),
-       clock_timestamp()
+       coalesce(beat.completed_at > clock_timestamp() - make_interval(secs => %(fresh)s), false),
+       clock_timestamp(), {DECISIONS_STAMP}
 FROM (SELECT) nothing LEFT JOIN pipeline_heartbeat beat ON beat.worker = 'decay'
-"""
+"""  # noqa: S608  a constant
 
 
-def read_decay_worker_for_board() -> DecayWorkerStatus:
-    """Return when the decay worker was last seen and whether that is recent, in one query."""
+def read_decay_worker_for_board(job_id: UUID | None = None) -> DecayWorkerStatus:
+    """Return when the decay worker was last seen and whether that is recent, in one query.
+
+    With a job, also the stamp of its decisions that have not taken effect (empty without any).
+    """
     with connection.cursor() as cursor:
-        cursor.execute(_WORKER, [FRESH.total_seconds()])
+        cursor.execute(_WORKER, {"fresh": FRESH.total_seconds(), "job": job_id})
         return DecayWorkerStatus(*cursor.fetchone())
 
 
@@ -145,21 +153,65 @@ SELECT name FROM (
     SELECT name, eligible_at, ticket, tie FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by IS NULL
       AND ticket >= (SELECT head_ticket FROM jobs_job WHERE id = %(job)s)
+      AND id <> ALL(%(leaving)s::uuid[])
     ORDER BY ticket, tie LIMIT %(ahead)s
 ) front
-WHERE eligible_at IS NULL OR eligible_at <= statement_timestamp()
+WHERE eligible_at IS NULL OR eligible_at <= statement_timestamp() + make_interval(
+    secs => (SELECT clock_offset_seconds FROM jobs_job WHERE id = %(job)s))
 ORDER BY ticket, tie LIMIT %(most)s
 """
 
 
-def read_board_next_in_line(job_id: UUID, *, most: int) -> list[str]:
+def read_board_next_in_line(
+    job_id: UUID, *, most: int, leaving: Collection[UUID] = ()
+) -> list[str]:
     """Return the names of the first people who could be promoted, in order, in one query.
 
     Only the first 200 in line are searched, so the list is too short if more are in a cool-down.
+    Those who are `leaving` are left out.
     """
+    values: dict[str, Any] = {
+        "job": job_id,
+        "ahead": LOOKED_AHEAD,
+        "most": most,
+        "leaving": list(leaving),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_NEXT, {"job": job_id, "ahead": LOOKED_AHEAD, "most": most})
+        cursor.execute(_NEXT, values)
         return [name for (name,) in cursor.fetchall()]
+
+
+_PLACE_AT = """
+SELECT ticket, tie FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by IS NULL
+  AND ticket >= (SELECT head_ticket FROM jobs_job WHERE id = %(job)s)
+ORDER BY ticket, tie OFFSET %(before)s LIMIT 1
+"""
+_PLACE_BEFORE = """
+SELECT ticket, tie FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'WAITLIST' AND (ticket, tie) <= (%(ticket)s, %(tie)s)
+ORDER BY ticket DESC, tie DESC OFFSET %(before)s LIMIT 1
+"""
+
+
+def board_place_before_position(job_id: UUID, position: int) -> tuple[int, int]:
+    """Return the place after which a page of the waitlist begins with a position. One query."""
+    if position <= 1:
+        return BEFORE_THE_FIRST
+    return _board_place(_PLACE_AT, {"job": job_id, "before": position - 2})
+
+
+def board_place_a_page_before(job_id: UUID, place: tuple[int, int]) -> tuple[int, int]:
+    """Return the place after which the page before the one after `place` begins. One query."""
+    ticket, tie = place
+    values = {"job": job_id, "ticket": ticket, "tie": tie, "before": WAITING_SHOWN}
+    return _board_place(_PLACE_BEFORE, values)
+
+
+def _board_place(statement: str, values: dict[str, Any]) -> tuple[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchone() or BEFORE_THE_FIRST
 
 
 class Promoted(NamedTuple):
@@ -185,13 +237,15 @@ def read_board_promoted_since(job_id: UUID, seq: int) -> Promoted:
     return Promoted([name for name, _ in rows], rows[0][1] if rows else 0)
 
 
-def _board_promotion_facts(job: Job, activity: RecentActivity) -> PromotionFacts:
+def _board_promotion_facts(
+    job: Job, activity: RecentActivity, worker: DecayWorkerStatus
+) -> PromotionFacts:
     waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
     cooling = waiting.filter(eligible_at__isnull=False, verify_by=None).order_by("eligible_at")
     lapsing = waiting.filter(verify_by__isnull=False).order_by("verify_by")
     if not job.unverified_count:
         lapsing = lapsing.none()  # without a query
-    worker = read_decay_worker_for_board()
+    ahead = timedelta(seconds=job.clock_offset_seconds)
     return PromotionFacts(
         status=job.status,
         capacity=job.capacity,
@@ -199,11 +253,11 @@ def _board_promotion_facts(job: Job, activity: RecentActivity) -> PromotionFacts
         pending=job.pending_count,
         waiting=job.waitlist_count,
         unverified=job.unverified_count,
-        now=worker.now,
+        now=worker.now + ahead,
         first_deadline=activity.first_deadline,
         first_eligible=cooling.values_list("eligible_at", flat=True).first(),
         first_verify_by=lapsing.values_list("verify_by", flat=True).first(),
         last_promotion=activity.last_promotion,
-        worker_seen=worker.seen,
+        worker_seen=worker.seen and worker.seen + ahead,
         worker_alive=worker.alive,
     )

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from pipeline.domain.errors import ApplicationNotFound
+from django.db.models import Q
+
+from pipeline.domain.errors import EmailNotFound
 from pipeline.models import Email, EmailState
+from pipeline.selectors.page import Page
 from pipeline.wording.email_words import KIND_WORDS, STATE_WORDS, email_problem_in_words
 
 MOST_EMAILS = 50
@@ -17,31 +20,56 @@ MOST_EMAILS = 50
 class SentEmail:
     """An email as people see it: when it was asked for, and what became of it when."""
 
-    id: UUID
+    row: Email
     title: str
     state: str
     tone: str
     problem: str
-    created_at: datetime
-    state_at: datetime
-    may_repeat: bool
+
+    @classmethod
+    def of(cls, row: Email) -> SentEmail:
+        """Describe an email."""
+        title = KIND_WORDS.get(row.kind, "Email") + (" (sent again)" if row.number else "")
+        return cls(row, title, *STATE_WORDS[row.state], email_problem_in_words(row.problem))
+
+    @property
+    def id(self) -> UUID:
+        """Return the email's id."""
+        return self.row.id
+
+    @property
+    def state_at(self) -> datetime:
+        """Return when it got its state."""
+        return self.row.state_at
+
+    @property
+    def may_repeat(self) -> bool:
+        """Tell whether it can be sent again, as far as its own row says."""
+        return self.row.state != EmailState.QUEUED and not is_reminder_email(self.row)
+
+
+def is_reminder_email(row: Email) -> bool:
+    """Tell whether an email reminded of an offer."""
+    return row.kind.startswith("REMINDER")
 
 
 def emails_of_application(application_id: UUID) -> list[SentEmail]:
     """Return the newest emails about an application, newest first, in one query."""
+    return emails_page_of_application(application_id, after=None, limit=MOST_EMAILS).rows
+
+
+def emails_page_of_application(
+    application_id: UUID, *, after: tuple[datetime, UUID] | None, limit: int
+) -> Page[SentEmail]:
+    """Return a page of the emails about an application, newest first, in one query.
+
+    `after`: the time of creation and the id of the last email of the page before.
+    """
     rows = Email.objects.filter(application_id=application_id).order_by("-created_at", "-id")
-    return [
-        SentEmail(
-            row.id,
-            KIND_WORDS.get(row.kind, "Email") + (" (sent again)" if row.number else ""),
-            *STATE_WORDS[row.state],
-            email_problem_in_words(row.problem),
-            row.created_at,
-            row.state_at,
-            may_repeat=row.state != EmailState.QUEUED and not row.kind.startswith("REMINDER"),
-        )
-        for row in rows[:MOST_EMAILS]
-    ]
+    if after:
+        created_at, email_id = after
+        rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, id__lt=email_id))
+    return Page.cut([SentEmail.of(row) for row in rows[: limit + 1]], limit)
 
 
 def emails_stamp(emails: list[SentEmail]) -> str:
@@ -50,8 +78,8 @@ def emails_stamp(emails: list[SentEmail]) -> str:
 
 
 def email_of_application(application_id: UUID, email_id: UUID) -> Email:
-    """Return an email about an application. Raises ApplicationNotFound if it is another's."""
+    """Return an email about an application. Raises EmailNotFound if it is another's."""
     row = Email.objects.filter(application_id=application_id, id=email_id).first()
     if row is None:
-        raise ApplicationNotFound
+        raise EmailNotFound
     return row

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from jobs.models import MAX_CAPACITY, ApiKey, User
 from pipeline.domain.states import EventType
@@ -26,6 +26,7 @@ FOUND_BY_KIND = [
     EventType.DEADLINE_EXTENDED,
     EventType.DECAYED,
     EventType.LAPSED,
+    EventType.REINSTATED,
     EventType.WITHDRAWN,
     EventType.REMOVED,
 ]
@@ -64,7 +65,7 @@ def event_trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Even
 
     Pages are cut at events without a cause, so that each tree is whole.
     """
-    closing = _closing_before_event_trees(job_id)
+    closing = _closing_tree_root(job_id)
     roots = _roots_of_event_trees(job_id, closing, before, limit)
     trees = {event.seq: EventTree(event) for event in roots.rows}
     others = [e for e in roots.rows if closing is None or e.seq < closing.seq]
@@ -97,7 +98,7 @@ def wanted_event_trees_of(
 ) -> Page[EventTree]:
     """Return a page of the log that matches a filter, newest first, without trees.
 
-    Takes at most four queries, none of which reads much more of the log than it returns.
+    Takes at most five queries, none of which reads much more of the log than it returns.
     """
     events = Event.objects.filter(job_id=job_id)
     if wanted.application_id:
@@ -127,7 +128,7 @@ def actors_in_event_trees(ids: Collection[UUID]) -> dict[UUID, str]:
     return dict(people) | {key_id: f"the API key “{name}”" for key_id, name in keys}
 
 
-def _closing_before_event_trees(job_id: UUID) -> Event | None:
+def _closing_tree_root(job_id: UUID) -> Event | None:
     """Return the event that closed a job, if it is closed: the last event of the job itself."""
     last = Event.objects.filter(job_id=job_id, application_id=None).order_by("-seq").first()
     return last if last and last.event == EventType.JOB_CLOSED else None
@@ -136,8 +137,12 @@ def _closing_before_event_trees(job_id: UUID) -> Event | None:
 def _roots_of_event_trees(
     job_id: UUID, closing: Event | None, before: int | None, limit: int
 ) -> Page[Event]:
-    """Read events without a cause. After a closing, the releases it caused are skipped."""
-    events = Event.objects.filter(job_id=job_id, cause_seq=None)
+    """Read events without a cause. After a closing, the releases it caused are skipped.
+
+    A reinstatement counts as one: its miss may be long past.
+    """
+    own_root = Q(cause_seq=None) | Q(event=EventType.REINSTATED)
+    events = Event.objects.filter(own_root, job_id=job_id)
     if closing is None or (before is not None and before <= closing.seq + 1):
         return _newest_event_trees(events, before, limit)
     own = Event.objects.filter(job_id=job_id, event__in=FOUND_BY_KIND, at__gte=closing.at)
@@ -152,7 +157,7 @@ def _roots_of_event_trees(
 def _effects_for_event_trees(
     events: QuerySet[Event], job_id: UUID, cause_seq: int
 ) -> QuerySet[Event]:
-    """Read the effects of one event. They have its time, except those of a closing."""
+    """Read the effects of one event. They have its time, except those of a closing or a miss."""
     events = events.filter(cause_seq=cause_seq, seq__gt=cause_seq)
     cause = Event.objects.filter(job_id=job_id, seq=cause_seq).first()
     if cause is None:
@@ -161,7 +166,12 @@ def _effects_for_event_trees(
         return events
     later = Event.objects.filter(job_id=job_id, seq__gt=cause_seq, at__gt=cause.at)
     end = later.order_by("seq").values_list("seq", flat=True).first()
-    return events.filter(seq__lt=end) if end else events
+    at_once = Q(seq__lt=end) if end else Q()
+    if end and cause.event in (EventType.DECAYED, EventType.LAPSED):
+        about = Event.objects.filter(application_id=cause.application_id, seq__gt=cause_seq)
+        given_back = about.filter(event=EventType.REINSTATED, cause_seq=cause_seq)
+        at_once |= Q(seq__in=list(given_back.values_list("seq", flat=True)))
+    return events.filter(at_once)
 
 
 def _event_trees_of_kind(
@@ -177,7 +187,7 @@ def _event_trees_of_kind(
         return events.order_by("-at", "-seq")  # `at` never decreases, so the order is that of `seq`
     if kind not in ON_APPLICATIONS:
         return events.filter(application_id=None)
-    closing = _closing_before_event_trees(job_id)
+    closing = _closing_tree_root(job_id)
     if kind is EventType.CLOSED_OUT:
         return events.filter(seq__gt=closing.seq) if closing else events.none()
     return events.filter(seq__lt=closing.seq) if closing else events
@@ -213,7 +223,7 @@ WITH bound AS (
            count(*) OVER (PARTITION BY cause_seq) AS total
     FROM pipeline_event
     WHERE job_id = %(job)s AND seq > %(oldest)s AND seq < (SELECT seq FROM bound)
-      AND cause_seq = ANY(%(causes)s)
+      AND cause_seq = ANY(%(causes)s) AND event <> 'REINSTATED'
     WINDOW cause AS (PARTITION BY cause_seq ORDER BY seq)
 )
 SELECT {_COLUMNS}, caused.total

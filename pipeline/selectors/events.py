@@ -17,6 +17,7 @@ _OF_JOBS = frozenset(
         EventType.JOB_CLOSED,
         EventType.CAPACITY_CHANGED,
         EventType.POLICY_CHANGED,
+        EventType.CLOCK_ADVANCED,
     }
 )
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import connection
+
 from pipeline.domain.errors import UnknownPlace
 from pipeline.models import Event
 from pipeline.selectors.page import Page
@@ -32,6 +34,22 @@ WHERE company_id = %(company)s AND (txid, id) > (%(txid)s, %(row)s)
   AND txid < pipeline_feed_horizon()
 ORDER BY txid, id LIMIT %(most)s
 """.format(columns=", ".join(field.attname for field in Event._meta.concrete_fields))
+
+
+# The last event that the feed shows now.
+_END = """
+SELECT job_id, seq FROM pipeline_event
+WHERE company_id = %(company)s AND txid < pipeline_feed_horizon()
+ORDER BY txid DESC, id DESC LIMIT 1
+"""
+
+
+def end_of_feed(company_id: UUID) -> FeedPlace | None:
+    """Return the place after the last event in a company's feed; None if it is empty. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_END, {"company": company_id})
+        row = cursor.fetchone()
+    return FeedPlace(*row) if row else None
 
 
 def feed_of(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:

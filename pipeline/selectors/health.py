@@ -22,7 +22,29 @@ FRESH = timedelta(seconds=30)
 
 def health_of_migrations() -> bool:
     """Return True if the database has every migration of this code."""
-    return _migrations_for_health() <= MigrationRecorder(connection).applied_migrations().keys()
+    return not missing_migrations()
+
+
+def missing_migrations() -> list[str]:
+    """Return the migrations of this code that the database does not have, as app.name."""
+    applied = MigrationRecorder(connection).applied_migrations().keys()
+    return sorted(f"{app}.{name}" for app, name in _migrations_for_health() - applied)
+
+
+def unknown_migrations() -> list[str]:
+    """Return the migrations that only a newer release knows, as app.name.
+
+    Squashed migrations and apps that this release has dropped do not count.
+    """
+    known, applied = _migrations_for_health(), MigrationRecorder(connection).applied_migrations()
+    newest: dict[str, str] = {}
+    for app, name in sorted(known):
+        newest[app] = name
+    return sorted(
+        f"{app}.{name}"
+        for app, name in applied.keys() - known
+        if app in newest and name > newest[app]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from django.db.models import Model, Q, QuerySet
 
 from jobs.models import Company, Job, JobPosting, JobStatus
 from pipeline.domain.errors import JobNotFound
+from pipeline.models import JobReference
 from pipeline.selectors.page import Page
 from tasks.sql.prepared import PreparedStatement
 
@@ -22,11 +24,12 @@ class JobFacts(NamedTuple):
     title: str
     seq: int
     posting_version: int
+    is_test: bool  # of a sandbox
 
 
 JOB_FACTS = PreparedStatement(
     """
-SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version
+SELECT job.id, job.company_id, job.status, posting.title, job.seq, posting.version, job.is_test
 FROM jobs_job job JOIN jobs_jobposting posting ON posting.job_id = job.id
 WHERE job.id = %(job)s
 """,
@@ -46,19 +49,24 @@ def _columns_for_jobs(model: type[Model]) -> list[str]:
     return [field.attname for field in model._meta.concrete_fields]
 
 
-_JOB, _POSTING, _COMPANY = (
+_JOB, _POSTING, _COMPANY, _REFERENCE = (
     _columns_for_jobs(Job),
     _columns_for_jobs(JobPosting),
     _columns_for_jobs(Company),
+    _columns_for_jobs(JobReference),
 )
 
 
 def _job_from_columns(*row: Any) -> Job:
-    """Return a maker of jobs from the columns of job, posting and company, in this order."""
+    """Return a job from the columns of job, posting, company and reference, in this order."""
     of_job, of_posting = len(_JOB), len(_JOB) + len(_POSTING)
+    of_company = of_posting + len(_COMPANY)
     job = Job.from_db("default", _JOB, row[:of_job])
     job.posting = JobPosting.from_db("default", _POSTING, row[of_job:of_posting])
-    job.company = Company.from_db("default", _COMPANY, row[of_posting:])
+    job.company = Company.from_db("default", _COMPANY, row[of_posting:of_company])
+    values = dict(zip(_REFERENCE, row[of_company:], strict=True))
+    reference = JobReference(**values) if values["job_id"] else None
+    Job._meta.get_field("reference").set_cached_value(job, reference)
     return job
 
 
@@ -69,10 +77,12 @@ def _jobs_sql(table: str, names: list[str]) -> str:
 # The ORM would build this text again for each request.
 WHOLE_JOB = PreparedStatement(
     f"""
-SELECT {_jobs_sql("job", _JOB)}, {_jobs_sql("posting", _POSTING)}, {_jobs_sql("company", _COMPANY)}
+SELECT {_jobs_sql("job", _JOB)}, {_jobs_sql("posting", _POSTING)}, {_jobs_sql("company", _COMPANY)},
+       {_jobs_sql("reference", _REFERENCE)}
 FROM jobs_job job
 JOIN jobs_jobposting posting ON posting.job_id = job.id
 JOIN jobs_company company ON company.id = job.company_id
+LEFT JOIN pipeline_jobreference reference ON reference.job_id = job.id
 WHERE job.id = %(job)s
 """,  # noqa: S608  names of columns
     _job_from_columns,
@@ -88,12 +98,12 @@ def read_job(job_id: UUID) -> Job:
 
 
 def read_open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
-    """Return the open jobs of every company, newest first, in one query.
+    """Return the open jobs of every company but the sandboxes, newest first, in one query.
 
     Each word of `search` must stand in the title, the location or the company's name. `after` is
     the last job of the previous page.
     """
-    jobs = _whole_jobs().filter(status=JobStatus.OPEN)
+    jobs = _whole_jobs().filter(status=JobStatus.OPEN, is_test=False)
     for word in search.split():
         jobs = jobs.filter(
             Q(posting__title__icontains=word)
@@ -104,13 +114,25 @@ def read_open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
 
 
 def jobs_of_company(
-    company_id: UUID, *, status: str | None, search: str, after: UUID | None, limit: int
+    company_id: UUID,
+    *,
+    status: str | None,
+    search: str,
+    external_id: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+    after: UUID | None,
+    limit: int,
 ) -> Page[Job]:
-    """Return a company's jobs, drafts included, newest first, in one query.
+    """Return a company's jobs with their references, drafts included, newest first, in one query.
 
-    `search` must stand in the title or the location as it is.
+    `search` must stand in the title or the location as it is, and each text of `metadata` in the
+    job's.
     """
-    jobs = _whole_jobs().filter(company_id=company_id)
+    jobs = _whole_jobs().select_related("reference").filter(company_id=company_id)
+    if external_id is not None:
+        jobs = jobs.filter(reference__external_id=external_id)
+    if metadata:
+        jobs = jobs.filter(reference__metadata__contains=dict(metadata))
     if status:
         jobs = jobs.filter(status=status)
     if search:
@@ -121,7 +143,8 @@ def jobs_of_company(
 
 
 def _whole_jobs() -> QuerySet[Job]:
-    return Job.objects.select_related("posting", "company")
+    # A deleted draft has no posting.
+    return Job.objects.filter(posting__isnull=False).select_related("posting", "company")
 
 
 def _page_of_jobs(jobs: QuerySet[Job], after: UUID | None, limit: int) -> Page[Job]:

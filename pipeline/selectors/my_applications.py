@@ -55,7 +55,7 @@ class EventOfJob:
 
 def my_application_states(applicant_id: UUID) -> list[MyApplicationState]:
     """Return the state of a person's newest applications, in one query."""
-    rows = Application.objects.filter(applicant_id=applicant_id).order_by("-id")
+    rows = Application.objects.filter(applicant_id=applicant_id, job__is_test=False).order_by("-id")
     columns = ("id", "job_id", "job__seq", "job__posting__version", "status")
     facts = rows.annotate(
         late=ExpressionWrapper(Q(acknowledge_by__lte=Now()), BooleanField()),
@@ -90,7 +90,8 @@ def my_live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
 
 def my_last_name(applicant_id: UUID) -> str:
     """Return the name that a person last gave when applying, or an empty string, in one query."""
-    theirs = Application.objects.filter(applicant_id=applicant_id).order_by("-id")
+    theirs = Application.objects.filter(applicant_id=applicant_id, job__is_test=False)
+    theirs = theirs.order_by("-id")
     return theirs.values_list("name", flat=True).first() or ""
 
 

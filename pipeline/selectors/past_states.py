@@ -200,9 +200,9 @@ def past_differences(
 ) -> list[Difference] | None:
     """Return the differences between the line after event `earlier` and `later`, in one query.
 
-    Kinds: joined, passed (came and went in between), verified, seated, confirmed, lost, moved,
-    left. After the first MOST_COMPARED events, places are unknown, so nobody counts as moved.
-    Returns None if the two moments are further apart than that.
+    Kinds: joined, returned (after a lapse), passed (came and went in between), verified, seated,
+    confirmed, lost, moved, left. After the first MOST_COMPARED events, places are unknown, so
+    nobody counts as moved. Returns None if the two moments are further apart than that.
     """
     if later - earlier > MOST_COMPARED:
         return None

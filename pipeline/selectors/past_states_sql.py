@@ -65,7 +65,9 @@ WITH RECURSIVE search AS (
         FROM search WHERE low < high
     ) step
 )
-SELECT low, %(as_of)s > clock_timestamp() FROM search WHERE low >= high
+SELECT low, %(as_of)s > clock_timestamp() + make_interval(
+    secs => (SELECT clock_offset_seconds FROM jobs_job WHERE id = %(job)s))
+FROM search WHERE low >= high
 """
 
 # The last events of everybody who was in the line, read from the log's beginning.
@@ -91,8 +93,11 @@ SELECT e.application_id, e.to_status, e.at, e.event, e.data FROM (
     UNION SELECT id FROM pipeline_application WHERE job_id = %(job)s AND status = 'ACTIVE'
     UNION SELECT id FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
-    UNION (SELECT id FROM pipeline_application
+    UNION (SELECT id FROM pipeline_application now_waiting
            WHERE job_id = %(job)s AND status = 'WAITLIST' AND tie <= %(seq)s
+             AND NOT EXISTS (SELECT FROM pipeline_event back
+                             WHERE back.application_id = now_waiting.id AND back.seq > %(seq)s
+                               AND back.event = 'REINSTATED')
              AND ticket >= (SELECT head_ticket FROM jobs_job WHERE id = %(job)s)
            ORDER BY ticket, tie LIMIT %(shown)s)
 ) candidate CROSS JOIN LATERAL (
@@ -154,7 +159,7 @@ TOUCHED = f"""
 SELECT application_id, ({_STATUSES})[first %% 8] AS was, ({_STATUSES})[last %% 8] AS now_is,
        outcome, NULL::bigint AS place_before, NULL::bigint AS place_after
 FROM (
-    SELECT application_id, max(outcome) AS outcome,
+    SELECT application_id, (array_agg(outcome ORDER BY seq DESC))[1] AS outcome,
            min(seq * 8 + coalesce(array_position({_STATUSES}, from_status::text), 0)) AS first,
            max(seq * 8 + array_position({_STATUSES}, to_status::text)) AS last
     FROM pipeline_event
@@ -170,7 +175,8 @@ WITH stood AS ({stood}), kinds AS (
     SELECT *, CASE
         WHEN was IS NULL AND now_is = 'INACTIVE' THEN 'passed'
         WHEN was IS NULL THEN 'joined'
-        WHEN was = 'INACTIVE' OR was = now_is AND place_before IS NOT DISTINCT FROM place_after
+        WHEN was = 'INACTIVE' AND now_is <> 'INACTIVE' THEN 'returned'
+        WHEN was = now_is AND place_before IS NOT DISTINCT FROM place_after
             THEN NULL
         WHEN now_is = 'INACTIVE' THEN 'left'
         WHEN was = 'WAITLIST' AND now_is = 'WAITLIST' AND place_before IS NULL THEN 'verified'

@@ -15,16 +15,18 @@ from pipeline.wording.explanations import PlaceChange
 LOOKED_AT = 200
 
 # The events that moved a place in line, newest first: somebody ahead left or was offered a seat,
-# somebody joined ahead, or the person joined (the tie of their place is that event's seq).
+# somebody joined ahead or got a former place ahead back, or the person joined (the tie of their
+# place is that event's seq).
 _READ = """
 WITH recent AS MATERIALIZED (
-    SELECT application_id, seq, event, from_status, to_status, at,
+    SELECT application_id, seq, cause_seq, event, from_status, to_status, at,
            (data->>'ticket')::bigint AS ticket, (data->>'tie')::bigint AS tie
     FROM pipeline_event
     WHERE job_id = %(job)s AND seq >= %(tie)s
       AND seq > (SELECT seq FROM jobs_job WHERE id = %(job)s) - %(most)s
 )
-SELECT recent.event, recent.at, recent.application_id = %(application)s
+SELECT recent.event, recent.at, recent.application_id = %(application)s, recent.seq,
+       recent.cause_seq
 FROM recent
 LEFT JOIN LATERAL (
     SELECT (data->>'ticket')::bigint AS ticket, (data->>'tie')::bigint AS tie
@@ -34,18 +36,23 @@ LEFT JOIN LATERAL (
     ORDER BY before.seq DESC LIMIT 1
 ) stood ON recent.from_status = 'WAITLIST'
 WHERE recent.application_id = %(application)s
-   OR (stood.ticket, stood.tie) < (%(ticket)s, %(tie)s)
-   OR (recent.to_status = 'WAITLIST' AND (recent.ticket, recent.tie) < (%(ticket)s, %(tie)s))
+   OR (recent.event <> 'REINSTATED' AND (stood.ticket, stood.tie) < (%(ticket)s, %(tie)s))
+   OR (recent.to_status = 'WAITLIST' AND (recent.ticket, recent.tie) < (%(ticket)s, %(tie)s)
+       AND (recent.event <> 'REINSTATED'
+            OR ((stood.ticket, stood.tie) < (%(ticket)s, %(tie)s)) IS NOT TRUE))
 ORDER BY recent.seq DESC
 """
 
 _LEFT = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
+_CAME = (EventType.VERIFIED, EventType.REINSTATED)
 
 
 class _MovedPosition(NamedTuple):
     event: EventType
     at: datetime
     own: bool
+    seq: int
+    cause_seq: int | None
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -74,7 +81,11 @@ def last_change_of_position(
     }
     with connection.cursor() as cursor:
         cursor.execute(_READ, values)
-        moves = [_MovedPosition(EventType(event), at, own) for event, at, own in cursor.fetchall()]
+        found = [_MovedPosition(EventType(event), *row) for event, *row in cursor.fetchall()]
+    # People who come to stand ahead and are offered a seat at the same moment have moved nobody.
+    came = {move.seq for move in found if move.event in _CAME and not move.own}
+    passing = came & {move.cause_seq for move in found if move.event is EventType.PROMOTED}
+    moves = [move for move in found if not passing & {move.seq, move.cause_seq}]
     if not moves:
         return None
     last = next((move for move in moves if move.own and move.at == moves[0].at), moves[0])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
+
+from pipeline.models import Event
 
 # How many of a job's last promotions, or last acknowledgements, a median uses.
 WEIGHED = 200
@@ -84,15 +86,19 @@ class RecentActivity:
     last_promotion: datetime | None
 
 
+# The time by the job's own clock: ahead of the database's only in a sandbox.
+_NOW = """statement_timestamp() + make_interval(
+    secs => (SELECT clock_offset_seconds FROM jobs_job WHERE id = job.id))"""
+
 # Each sub-select is a bounded scan of an index that begins with the job.
-_ACTIVITY = """
+_ACTIVITY = f"""
 SELECT job.id, (
     SELECT count(*) FROM (
         (SELECT FROM pipeline_event WHERE job_id = job.id AND event = 'DECAYED'
-            AND at > statement_timestamp() - make_interval(secs => %(span)s) LIMIT %(most)s)
+            AND at > {_NOW} - make_interval(secs => %(span)s) LIMIT %(most)s)
         UNION ALL
         (SELECT FROM pipeline_event WHERE job_id = job.id AND event = 'LAPSED'
-            AND at > statement_timestamp() - make_interval(secs => %(span)s) LIMIT %(most)s)
+            AND at > {_NOW} - make_interval(secs => %(span)s) LIMIT %(most)s)
     ) missed
 ), (
     SELECT min(acknowledge_by) FROM pipeline_application
@@ -101,7 +107,62 @@ SELECT job.id, (
     SELECT max(at) FROM pipeline_event WHERE job_id = job.id AND event = 'PROMOTED'
 )
 FROM unnest(%(jobs)s::uuid[]) job(id)
+"""  # noqa: S608
+
+
+class Miss(NamedTuple):
+    """Deadline that somebody missed, and whether it ended the application."""
+
+    application_id: UUID
+    name: str
+    at: datetime
+    is_last: bool
+
+
+_MISSED = """(
+        SELECT * FROM pipeline_event WHERE job_id = %(job)s AND event = '{event}'
+          AND from_status = 'PENDING_ACKNOWLEDGMENT'
+          AND at > {now} - make_interval(secs => %(span)s)
+        ORDER BY at DESC LIMIT %(most)s
+    )"""
+_NOW_IN_JOB = _NOW.replace("job.id", "%(job)s")
+
+_MISSES = f"""
+SELECT event.application_id, person.name, event.effective_at, event.event = 'LAPSED'
+FROM (
+    {_MISSED.format(event="DECAYED", now=_NOW_IN_JOB)}
+    UNION ALL
+    {_MISSED.format(event="LAPSED", now=_NOW_IN_JOB)}
+) event JOIN pipeline_application person ON person.id = event.application_id
+ORDER BY event.at DESC, event.seq DESC LIMIT %(most)s
+"""  # noqa: S608  constants of this module
+
+
+def last_misses(job_id: UUID, span: timedelta, *, limit: int) -> list[Miss]:
+    """Return a job's last missed deadlines within the span, latest first, in one query."""
+    with connection.cursor() as cursor:
+        values: dict[str, Any] = {"job": job_id, "span": span.total_seconds(), "most": limit}
+        cursor.execute(_MISSES, values)
+        return [Miss(*row) for row in cursor.fetchall()]
+
+
+# The names of people are read with their events, so that a feed costs one round trip.
+_LATEST = """
+SELECT event.*, coalesce(person.name, '') AS name
+FROM (
+    SELECT * FROM pipeline_event WHERE job_id = %(job)s ORDER BY seq DESC LIMIT %(most)s
+) event LEFT JOIN pipeline_application person ON person.id = event.application_id
+ORDER BY event.seq DESC
 """
+
+
+def last_events(job_id: UUID, *, limit: int) -> list[tuple[Event, str]]:
+    """Return a job's last events, latest first, each with the person's name, in one query.
+
+    The name is empty for an event of the job itself, and of a person who was erased.
+    """
+    rows = Event.objects.raw(_LATEST, {"job": job_id, "most": limit})
+    return [(event, event.name) for event in rows]  # type: ignore[attr-defined]  # of _LATEST
 
 
 def recent_activity(job_ids: Collection[UUID], span: timedelta) -> dict[UUID, RecentActivity]:

@@ -11,8 +11,10 @@ from pipeline.selectors.applications import SeenApplication, read_seen_applicati
 from pipeline.selectors.page import Page
 from pipeline.selectors.sql import FOUND
 
-# How many names that begin with the longest search word are checked for one page.
+# How many names that begin with the rarest search word are checked at once, and how often at most
+# for one page.
 CANDIDATES = 1_000
+LOOKS = 10
 
 
 class NamePlace(NamedTuple):
@@ -35,22 +37,34 @@ class Found(NamedTuple):
     next: NamePlace | None
 
 
-# The applications with a word in the name that begins with the longest search word, and whether the
+# The applications with a word in the name that begins with the rarest search word, and whether the
 # name also matches each other search word. A word begins with the term if it sorts, byte by byte,
-# between the term and the term followed by the highest character.
+# between the term and the term followed by the highest character. The next page goes on with the
+# term of the page before, with which its place begins.
 _MATCHES = """
-WITH term AS MATERIALIZED (
-    SELECT term, row_number() OVER (ORDER BY length(term) DESC, term) AS place
-    FROM pipeline_words(%(search)s) term LIMIT 5
-), longest AS (
+WITH given AS MATERIALIZED (
+    SELECT term FROM pipeline_words(%(search)s) term ORDER BY length(term) DESC, term LIMIT 5
+), term AS MATERIALIZED (
+    SELECT term, row_number() OVER (
+        ORDER BY starts_with(%(word)s, term) DESC, seen, length(term) DESC, term
+    ) AS place
+    FROM given, LATERAL (
+        SELECT count(*) AS seen FROM (
+            SELECT FROM pipeline_nameword
+            WHERE company_id = %(company)s AND word >= term COLLATE "C"
+              AND word < (term || U&'\\+10FFFF') COLLATE "C"
+            LIMIT %(candidates)s
+        ) first_ones
+    ) counted
+), rarest AS (
     SELECT term, greatest(term, %(word)s COLLATE "C") AS first,
            CASE WHEN term <= %(word)s COLLATE "C" THEN %(application)s ELSE %(lowest)s END AS behind
     FROM term WHERE place = 1
 ), candidate AS MATERIALIZED (
     SELECT word, application_id FROM pipeline_nameword
     WHERE company_id = %(company)s
-      AND (word, application_id) > ((SELECT first FROM longest), (SELECT behind FROM longest))
-      AND word < (SELECT term || U&'\\+10FFFF' FROM longest)
+      AND (word, application_id) > ((SELECT first FROM rarest), (SELECT behind FROM rarest))
+      AND word < (SELECT term || U&'\\+10FFFF' FROM rarest)
     ORDER BY word, application_id LIMIT %(candidates)s
 )
 SELECT word, application_id, NOT EXISTS (
@@ -77,8 +91,29 @@ def find_by_name(
     """Return a company's applications whose name has words beginning with all search words.
 
     With a job, only its applications. Case does not matter. In the order of the matched words, in
-    two queries.
+    two queries, or a few more where many names match only the rarest word.
     """
+    matches: list[NamePlace] = []
+    behind: NamePlace | None = after
+    for _ in range(LOOKS):
+        looked_at = _names_looked_at(company_id, search, job_id, behind or BEFORE_ALL)
+        matches += [place for place, fits in looked_at if fits]
+        behind = looked_at[-1][0] if len(looked_at) == CANDIDATES else None
+        if behind is None or len(matches) > limit:
+            break
+    fitting = Page.cut(matches, limit)
+    if fitting.more:
+        behind = fitting.rows[-1]
+    ids = list(dict.fromkeys(place.application_id for place in fitting.rows))
+    rows = read_seen_applications(FOUND, applications=ids) if ids else []
+    seen = {row.application.id: row for row in rows}
+    return Found([seen[id_] for id_ in ids], behind)
+
+
+def _names_looked_at(
+    company_id: UUID, search: str, job_id: UUID | None, after: NamePlace
+) -> list[tuple[NamePlace, bool]]:
+    """Return the next CANDIDATES with the rarest search word, and whether each matches all."""
     with connection.cursor() as cursor:
         cursor.execute(
             _MATCHES,
@@ -92,12 +127,4 @@ def find_by_name(
                 "candidates": CANDIDATES,
             },
         )
-        looked_at = [(NamePlace(word, id_), fits) for word, id_, fits in cursor.fetchall()]
-    fitting = Page.cut([place for place, fits in looked_at if fits], limit)
-    behind = looked_at[-1][0] if len(looked_at) == CANDIDATES else None
-    if fitting.more:
-        behind = fitting.rows[-1]
-    ids = list(dict.fromkeys(place.application_id for place in fitting.rows))
-    rows = read_seen_applications(FOUND, applications=ids) if ids else []
-    seen = {row.application.id: row for row in rows}
-    return Found([seen[id_] for id_ in ids], behind)
+        return [(NamePlace(word, id_), fits) for word, id_, fits in cursor.fetchall()]

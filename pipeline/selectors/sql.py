@@ -12,14 +12,18 @@ _columns = ", ".join(f"seen.{name}" for name in APPLICATION)
 # The number of people in line, as everybody sees it.
 _WAITING = "job.waitlist_count - job.unverified_count"
 
+# The time by the job's own clock: ahead of the database's only in a sandbox.
+_NOW = "statement_timestamp() + make_interval(secs => job.clock_offset_seconds)"
+
 _SEEN = f"""
 SELECT {_columns},
        job.company_id, posting.title, person.email, {_WAITING}, job.max_decays,
-       {{position}}, statement_timestamp()
+       {{position}}, {_NOW}, reference.external_id, reference.metadata, job.is_test
 FROM {{source}} seen
 JOIN jobs_job job ON job.id = seen.job_id
 JOIN jobs_jobposting posting ON posting.job_id = seen.job_id
 JOIN applicants_applicant person ON person.id = seen.applicant_id
+LEFT JOIN pipeline_applicationreference reference ON reference.application_id = seen.id
 """  # noqa: S608
 
 _EACH_BY_ITSELF = _SEEN.format(
@@ -31,16 +35,25 @@ _EACH_BY_ITSELF = _SEEN.format(
 # One application, with its position and its job's counters as of the same instant.
 ONE = f"{_EACH_BY_ITSELF} WHERE seen.id = %(application)s"
 
+# The application to which a company attached an id of its own.
+ATTACHED = f"""
+{_EACH_BY_ITSELF}
+WHERE reference.company_id = %(company)s AND reference.external_id = %(external_id)s
+"""
+
 # A person's applications, newest first, to one company's jobs or to all.
 OF_PERSON = f"""
 {_EACH_BY_ITSELF}
 WHERE seen.applicant_id = %(applicant)s
-  AND (%(company)s::uuid IS NULL OR job.company_id = %(company)s)
+  AND CASE WHEN %(company)s::uuid IS NULL THEN NOT job.is_test
+           ELSE job.company_id = %(company)s END
   AND (%(after)s::uuid IS NULL OR seen.id < %(after)s)
 ORDER BY seen.id DESC LIMIT %(most)s
 """
 
-_UNPLACED = _SEEN.format(source="pipeline_application", position="NULL::bigint")
+# Applications of any source, without positions.
+SEEN_UNPLACED = _SEEN.format(source="{source}", position="NULL::bigint")
+_UNPLACED = SEEN_UNPLACED.format(source="pipeline_application")
 
 # Some applications, unordered and without positions, which take long to count in long lines.
 FOUND = f"{_UNPLACED} WHERE seen.id = ANY(%(applications)s::uuid[])"
@@ -75,7 +88,7 @@ WITH page AS MATERIALIZED (
     ) seated ORDER BY rank, moment, id LIMIT %(most)s
 )
 {seen} ORDER BY seen.rank, seen.moment, seen.id
-""".format(seen=_SEEN.format(source="page", position="NULL::bigint"))  # noqa: S608
+""".format(seen=SEEN_UNPLACED.format(source="page"))  # noqa: S608
 
 # A page of the waitlist after a place. Only the first row's position is counted.
 QUEUE = """
@@ -104,6 +117,6 @@ WITH page AS MATERIALIZED (
 # The data that the row of an application that was just changed lacks.
 STANDING = f"""
 SELECT {_WAITING}, job.max_decays,
-       {sql_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, statement_timestamp()
+       {sql_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, {_NOW}
 FROM jobs_job job WHERE job.id = %(job)s
 """  # noqa: S608

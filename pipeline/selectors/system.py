@@ -71,7 +71,8 @@ def system_status_for(company_id: UUID) -> SystemStatus:
 
 def logs_of_system(company_id: UUID, *, after: UUID | None, limit: int) -> Page[Job]:
     """Return a company's jobs with the head of each log, newest first, in one query."""
-    jobs = Job.objects.filter(company_id=company_id).select_related("posting")
+    jobs = Job.objects.filter(company_id=company_id, posting__isnull=False)
+    jobs = jobs.select_related("posting")
     if after:
         jobs = jobs.filter(id__lt=after)
     return Page.cut(list(jobs.order_by("-id")[: limit + 1]), limit)

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.http import parse_cookie
 
-from pipeline.server.refusals import scope_header
-from pipeline.web.asgi_types import Message
+from pipeline.web.asgi_types import Message, asgi_header
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_network_of
 
 MOST_KNOWN = 10_000
@@ -42,10 +41,12 @@ class Clients:
             return Client(name, is_known=True)
         return Client(client_network_of((scope.get("client") or ("",))[0]), is_known=False)
 
-    def note(self, scope: Message, environ: Mapping[str, Any]) -> None:
+    def note(self, client: Client, scope: Message, environ: Mapping[str, Any]) -> None:
         """Remember a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
-        credential = _client_credential(scope)
-        if credential and (name := environ.get(ACCEPTED_CREDENTIAL)):
+        name = environ.get(ACCEPTED_CREDENTIAL)
+        if not name or client == (name, True):
+            return
+        if credential := _client_credential(scope):
             self._known[credential] = name
             if len(self._known) > MOST_KNOWN:
                 self._known.popitem(last=False)
@@ -53,8 +54,8 @@ class Clients:
 
 def _client_credential(scope: Message) -> bytes:
     """Return a hash of a request's key, token or session, or no bytes without one."""
-    credential = scope_header(scope, b"authorization")
+    credential = asgi_header(scope, b"authorization")
     if not credential:
-        cookies = parse_cookie(scope_header(scope, b"cookie").decode("latin1"))
+        cookies = parse_cookie(asgi_header(scope, b"cookie").decode("latin1"))
         credential = cookies.get(settings.SESSION_COOKIE_NAME, "").encode("latin1", "replace")
     return blake2b(credential, digest_size=16).digest() if credential else b""

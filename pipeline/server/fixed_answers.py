@@ -13,8 +13,8 @@ from typing import IO, Any
 from django.conf import settings
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
-from pipeline.server.refusals import answer_refusal, scope_header
-from pipeline.web.asgi_types import Message, Receive, Send, until_gone
+from pipeline.server.refusals import answer_refusal
+from pipeline.web.asgi_types import Message, Receive, Send, asgi_header, until_asgi_client_gone
 from pipeline.web.middleware import request_id_of_header, transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
@@ -34,13 +34,13 @@ async def fixed_answer_alive(scope: Message, send: Send) -> None:
         "Content-Type": "application/json",
         "Cache-Control": _NEVER,
         "X-Content-Type-Options": "nosniff",
-        "X-Request-ID": request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1")),
+        "X-Request-ID": request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1")),
     }
     count_request_without_django(scope["method"], LIVE, 200)
     await answer_refusal(scope, send, 200, headers, ALIVE)
 
 
-class StaticFiles:
+class StaticFileAnswers:
     """Static files, from whitenoise's index of them."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class StaticFiles:
 
 async def _send_static_content(content: IO[bytes], receive: Receive, send: Send) -> None:
     """Send a file piece by piece, as long as the client reads it."""
-    gone = asyncio.ensure_future(until_gone(receive))
+    gone = asyncio.ensure_future(until_asgi_client_gone(receive))
     try:
         while (piece := content.read(PIECE_BYTES)) and not gone.done():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -103,15 +103,15 @@ class RememberedAnswers:
             scope["path"] in self._kept
             and scope["method"] in _METHODS
             and not scope["query_string"]
-            and any(word in scope_header(scope, b"accept") for word in kinds)
+            and any(word in asgi_header(scope, b"accept") for word in kinds)
         )
 
     async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
         """Respond from memory, with 304 if the client already has it."""
         headers, body = self._kept[scope["path"]]
-        name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
+        name = request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1"))
         tag = dict(headers).get(b"etag")
-        named = scope_header(scope, b"if-none-match").split(b",")
+        named = asgi_header(scope, b"if-none-match").split(b",")
         seen = [each.strip().removeprefix(b"W/") for each in named]
         status = 304 if tag is not None and (tag in seen or seen == [b"*"]) else 200
         said = [*headers, (b"x-request-id", name.encode())]

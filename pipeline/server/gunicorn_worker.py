@@ -11,6 +11,7 @@ import gc
 import logging
 import os
 import resource
+import socket
 import sys
 from types import FrameType
 from typing import Any
@@ -26,8 +27,24 @@ from pipeline.server.request_queue import RequestQueue
 
 # How long a stream may take to end when the server stops. Clients that do not read cannot delay it.
 STUCK_SECONDS = 1.0
+# Connections accepted in one turn of the event loop. While threads hold the interpreter, a turn
+# takes about 20 ms, and a crowd would wait in the kernel for one connection a turn.
+ACCEPTED_AT_ONCE = 8
 # Objects made since the last collection, and collections of each generation before the next one.
 COLLECT_AFTER = (10_000, 20, 50)
+
+
+def listeners_for_a_crowd(sockets: list[socket.socket]) -> list[socket.socket]:
+    """Return several handles of each socket: uvloop accepts one connection from each.
+
+    The sockets themselves are among them, so that the port refuses connections once the server has
+    closed all that it was given.
+    """
+    return [
+        handle
+        for each in sockets
+        for handle in (each, *(each.dup() for _ in range(ACCEPTED_AT_ONCE - 1)))
+    ]
 
 
 class _WorkerServer(Server):
@@ -68,7 +85,7 @@ class LiveWorker(UvicornWorker):
     def init_process(self) -> None:
         """Load the application with gunicorn's number of threads."""
         RequestQueue.threads_of_process = self.cfg.threads
-        BoundedProtocol.doors.trust(env.trusted_proxies_from_env())
+        BoundedProtocol.connection_limits.trust(env.trusted_proxies_from_env())
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a connection needs one each
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         super().init_process()
@@ -85,9 +102,13 @@ class LiveWorker(UvicornWorker):
         os._exit(0)  # the system frees everything at once; Python would take seconds
 
     async def _serve(self) -> None:
+        from pipeline.server.signs_of_life import give_signs_of_web_server
+
         self.config.app = self.wsgi
         server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
-        await server.serve(sockets=self.sockets)
+        signs = asyncio.create_task(give_signs_of_web_server())
+        await server.serve(sockets=listeners_for_a_crowd(self.sockets))
+        signs.cancel()
         if not server.started:
             sys.exit(Arbiter.WORKER_BOOT_ERROR)

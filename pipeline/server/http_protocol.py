@@ -8,7 +8,7 @@ from typing import ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from pipeline.server.closing import Closing
-from pipeline.server.doors import Doors
+from pipeline.server.connection_limits import ConnectionLimits
 
 MOST_HEAD_BYTES = 65_536
 # How long a new connection may be silent, how long each head may take from its first byte, and how
@@ -23,7 +23,7 @@ _FULL = (
 class BoundedProtocol(HttpToolsProtocol):
     """HTTP with limits on the length and time of heads, whose responses arrive complete."""
 
-    doors: ClassVar[Doors] = Doors()
+    connection_limits: ClassVar[ConnectionLimits] = ConnectionLimits()
     transport: Closing
     _peer: str | None = None
     # Whether the client is still sending its request, or bytes that are not a request.
@@ -39,7 +39,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(Closing(transport, self))
         peer = transport.get_extra_info("peername")
         self._peer = str(peer[0]) if isinstance(peer, tuple) else ""  # our own sockets have none
-        if not self.doors.enter(self._peer):
+        if not self.connection_limits.enter(self._peer):
             self._peer = None
             self.is_receiving = True  # so that the refusal can be read
             self.transport.write(_FULL)
@@ -52,7 +52,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._lift_bound()
         self.transport.unwatch()
         if self._peer is not None:
-            self.doors.leave(self._peer)
+            self.connection_limits.leave(self._peer)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

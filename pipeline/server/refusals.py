@@ -9,9 +9,9 @@ from typing import Any, cast
 from django.template.loader import render_to_string
 
 from pipeline.api import problems
-from pipeline.api.problems import ProblemType
+from pipeline.api.problem_types import ProblemType
 from pipeline.api.rendering import render_json
-from pipeline.web.asgi_types import Message, Send
+from pipeline.web.asgi_types import Message, Send, asgi_header
 from pipeline.web.middleware import request_id_of_header, transport_security
 from pipeline.web.request_metrics import count_request_without_django
 
@@ -24,7 +24,7 @@ RETRY_SECONDS = 1
 
 async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
     """Refuse a request, with a problem for API clients, else with a page."""
-    name = request_id_of_header(scope_header(scope, b"x-request-id").decode("latin1"))
+    name = request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
         told |= {"detail": why, "error": {"code": kind.code, "message": why}}
@@ -54,11 +54,6 @@ async def answer_refusal(
     pairs = [(name.lower().encode(), value.encode("latin1")) for name, value in said.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
-
-
-def scope_header(scope: Message, name: bytes) -> bytes:
-    """Return the first header with a name, or no bytes."""
-    return next((value for each, value in scope["headers"] if each == name), b"")
 
 
 @cache

@@ -27,6 +27,9 @@ FILE_SECONDS = 120.0
 # A longer body is stored on disk and counts as large.
 MEMORY_BYTES = 262_144
 MOST_LARGE_BYTES = 268_435_456
+# How fast a process reads the large bodies of one client, all of them together. Faster ones would
+# take the event loop's time from other clients.
+LARGE_BYTES_PER_SECOND = 8_000_000
 
 logger = logging.getLogger(__name__)
 
@@ -53,12 +56,19 @@ class BodyRoom:
     """Room of one process for the bytes of large bodies.
 
     Strangers may use half of it, so the other half is always left for known clients. A client may
-    hold one file, or half of what the others leave, so a few clients cannot fill it.
+    hold one file, or half of what the others leave, so a few clients cannot fill it. Its bodies
+    share one speed.
     """
 
-    def __init__(self, most_bytes: int = MOST_LARGE_BYTES) -> None:
+    def __init__(
+        self,
+        most_bytes: int = MOST_LARGE_BYTES,
+        bytes_per_second: float = LARGE_BYTES_PER_SECOND,
+    ) -> None:
         self._most = most_bytes
+        self._bytes_per_second = bytes_per_second
         self._held: Counter[Client] = Counter()
+        self._next_read: dict[Client, float] = {}  # by the event loop's clock
 
     def take(self, client: Client, length: int) -> None:
         """Count bytes that a client uses. Raises NoRoom."""
@@ -76,13 +86,24 @@ class BodyRoom:
         self._held[client] -= length
         if not self._held[client]:
             del self._held[client]
+            self._next_read.pop(client, None)
+
+    async def keep_pace(self, client: Client, length: int) -> None:
+        """Wait as long as a client's bytes take at the speed of large bodies."""
+        now = asyncio.get_running_loop().time()
+        due = max(now, self._next_read.get(client, now)) + length / self._bytes_per_second
+        self._next_read[client] = due
+        await asyncio.sleep(due - now)
 
 
 class Body:
     """Body of one request. A context manager that closes it at the end."""
 
     def __init__(self, scope: Message, room: BodyRoom, client: Client) -> None:
-        self._scope = scope
+        is_file = body_may_have_files(scope)
+        self._said_length = said_body_length(scope)
+        self._most = MOST_FILE_BYTES if is_file else MOST_BODY_BYTES
+        self._seconds = FILE_SECONDS if is_file else BODY_SECONDS
         self._room = room
         self._client = client
         self._pieces: list[bytes] = []
@@ -104,26 +125,23 @@ class Body:
         if self._file is not None:
             self._file.close()
 
+    @property
+    def is_left_unread(self) -> bool:
+        """Tell whether the body declares a length that is too long."""
+        return self._said_length > self._most
+
     async def receive(self, receive: Receive) -> IO[bytes]:
         """Return the whole body, empty if it is left unread.
 
         Raises Gone, TooLong, TooSlow, NoRoom.
         """
-        if is_body_left_unread(self._scope):
+        if self.is_left_unread:
             return io.BytesIO()
         try:
-            if said_body_length(self._scope) > MEMORY_BYTES:
-                self._make_room(said_body_length(self._scope))
-            async with asyncio.timeout(
-                FILE_SECONDS if body_may_have_files(self._scope) else BODY_SECONDS
-            ):
-                more = True
-                while more:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise Gone
-                    self._take(message.get("body", b""))
-                    more = message.get("more_body", False)
+            if self._said_length > MEMORY_BYTES:
+                self._make_room(self._said_length)
+            async with asyncio.timeout(self._seconds):
+                await self._receive_all(receive)
         except TimeoutError:
             raise TooSlow from None
         except OSError as error:
@@ -134,9 +152,21 @@ class Body:
         self._file.seek(0)
         return self._file
 
+    async def _receive_all(self, receive: Receive) -> None:
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Gone
+            piece = message.get("body", b"")
+            self._take(piece)
+            more = message.get("more_body", False)
+            if more and self._file is not None:
+                await self._room.keep_pace(self._client, len(piece))
+
     def _take(self, piece: bytes) -> None:
         self._length += len(piece)
-        if self._length > _most_body_bytes(self._scope):
+        if self._length > self._most:
             raise TooLong
         if self._length > MEMORY_BYTES:
             self._make_room(max(0, self._length - self._counted))
@@ -159,15 +189,6 @@ def body_may_have_files(scope: Message) -> bool:
     return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
 
 
-def is_body_left_unread(scope: Message) -> bool:
-    """Return whether a body declares a length that is too long."""
-    return said_body_length(scope) > _most_body_bytes(scope)
-
-
 def said_body_length(scope: Message) -> int:
     """Return a body's declared length, or 0."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
-
-
-def _most_body_bytes(scope: Message) -> int:
-    return MOST_FILE_BYTES if body_may_have_files(scope) else MOST_BODY_BYTES

@@ -7,7 +7,9 @@ credential, or else a network address.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+import itertools
+import sys
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +20,10 @@ PER_CLIENT = 200
 # The most requests that wait for a thread, shared between clients, and how long each may wait.
 MOST_WAITING = 500
 WAIT_SECONDS = 10.0
+# How long a thread may keep the interpreter from others that want it: usually Python's default, as
+# switching costs CPU, but less while heavy requests run. A request of a neighbour needs the
+# interpreter about eight times, and would wait that often.
+SWITCH_SECONDS, HEAVY_SWITCH_SECONDS = 0.005, 0.0005
 
 
 class TooManyAtOnce(Exception):
@@ -32,6 +38,7 @@ class Overloaded(Exception):
 class _Waiting:
     client: str
     is_heavy: bool
+    number: int  # in the order of arrival
     turn: asyncio.Future[None]
     has_thread: bool = False
 
@@ -63,14 +70,26 @@ class RequestQueue:
         self._heavy_share = max(1, threads // 8)
         self._held: Counter[str] = Counter()
         self._running: Counter[str] = Counter()
+        self._running_count = 0
         self._heavy: set[str] = set()
-        self._waiting: list[_Waiting] = []
+        # What waits, by client and weight. Of clients with equally few running, the first is next.
+        self._waiting: dict[tuple[str, bool], deque[_Waiting]] = {}
+        self._waiting_of: Counter[str] = Counter()
+        self._waiting_count = 0
+        self._numbers = itertools.count()
 
     @contextmanager
     def admitted(self, client: str) -> Iterator[None]:
-        """Count a client's request while the block runs. Raises TooManyAtOnce."""
-        if self._held[client] >= self.per_client:
+        """Count a client's request while the block runs. Raises TooManyAtOnce, Overloaded.
+
+        It is overloaded already if the request could not even wait, so that nothing is spent on it.
+        """
+        if self._held.get(client, 0) >= self.per_client:
             raise TooManyAtOnce
+        could_run = self._may_run(client, is_heavy=False)
+        is_full = self._waiting_count >= self.most_waiting
+        if is_full and not could_run and self._is_greediest(client):
+            raise Overloaded
         self._held[client] += 1
         try:
             yield
@@ -81,16 +100,19 @@ class RequestQueue:
         """Wait for a thread, which `end` returns. Raises Overloaded."""
         if self._may_run(client, is_heavy):
             return self._start(client, is_heavy)
-        if len(self._waiting) >= self.most_waiting:
+        if self._waiting_count >= self.most_waiting:
             self._make_room(client)
-        waiting = _Waiting(client, is_heavy, asyncio.get_running_loop().create_future())
-        self._waiting.append(waiting)
+        turn = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(client, is_heavy, next(self._numbers), turn)
+        self._waiting.setdefault((client, is_heavy), deque()).append(waiting)
+        self._waiting_of[client] += 1
+        self._waiting_count += 1
         try:
             async with asyncio.timeout(self.wait_seconds):
-                await waiting.turn
+                await turn
         except (TimeoutError, asyncio.CancelledError) as stopped:
-            if waiting in self._waiting:
-                self._waiting.remove(waiting)
+            if waiting in self._waiting.get((client, is_heavy), ()):
+                self._leave(waiting)
             elif waiting.has_thread:  # its turn came at this moment
                 self.end(client, is_heavy=is_heavy)
             if isinstance(stopped, TimeoutError):
@@ -100,43 +122,70 @@ class RequestQueue:
 
     def end(self, client: str, *, is_heavy: bool) -> None:
         """Return a thread, and pass it to a waiting request."""
+        self._running_count -= 1
         _count_down_in_queue(self._running, client)
         if is_heavy:
             self._heavy.discard(client)
-        while ready := [
-            each
-            for each in self._waiting
-            if self._may_run(each.client, each.is_heavy) and not each.turn.done()
-        ]:
-            first = min(ready, key=lambda each: self._running[each.client])
-            self._waiting.remove(first)
+            if not self._heavy:
+                sys.setswitchinterval(SWITCH_SECONDS)
+        while first := self._next():
+            self._leave(first)
+            place = first.client, first.is_heavy
+            if others := self._waiting.pop(place, None):  # they come after other clients' now
+                self._waiting[place] = others
             self._start(first.client, first.is_heavy)
             first.has_thread = True
             first.turn.set_result(None)
+
+    def _next(self) -> _Waiting | None:
+        """Return the request whose turn it is, if one may run: of the client that runs least."""
+        found, fewest = None, self.threads
+        for (client, is_heavy), each in self._waiting.items():
+            running = self._running.get(client, 0)
+            if running < fewest and self._may_run(client, is_heavy):
+                first = next((one for one in each if not one.turn.done()), None)
+                found, fewest = (first, running) if first else (found, fewest)
+                if first and not running:
+                    break
+        return found
 
     def _make_room(self, client: str) -> None:
         """Refuse the last request of the client with the most waiting. Raises Overloaded.
 
         This request itself is refused, unless its client would still have fewer than the other.
         """
-        counts = Counter(each.client for each in self._waiting)
-        greediest, most = counts.most_common(1)[0]
-        if counts[client] + 1 >= most:
+        if self._is_greediest(client):
             raise Overloaded
-        last = next(each for each in reversed(self._waiting) if each.client == greediest)
-        self._waiting.remove(last)
+        greediest = max(self._waiting_of, key=self._waiting_of.__getitem__)
+        lasts = [self._waiting.get((greediest, weight)) for weight in (False, True)]
+        last = max((each[-1] for each in lasts if each), key=lambda each: each.number)
+        self._leave(last)
         if not last.turn.done():  # otherwise it leaves by itself
             last.turn.set_exception(Overloaded())
 
+    def _is_greediest(self, client: str) -> bool:
+        """Tell if no client would have more waiting than this one with one more."""
+        return self._waiting_of.get(client, 0) + 1 >= max(self._waiting_of.values(), default=0)
+
+    def _leave(self, waiting: _Waiting) -> None:
+        place = waiting.client, waiting.is_heavy
+        self._waiting[place].remove(waiting)
+        if not self._waiting[place]:
+            del self._waiting[place]
+        _count_down_in_queue(self._waiting_of, waiting.client)
+        self._waiting_count -= 1
+
     def _may_run(self, client: str, is_heavy: bool) -> bool:
-        if self._running.total() >= self.threads or self._running[client] >= self._share:
+        if self._running_count >= self.threads or self._running.get(client, 0) >= self._share:
             return False
         return not is_heavy or (len(self._heavy) < self._heavy_share and client not in self._heavy)
 
     def _start(self, client: str, is_heavy: bool) -> None:
+        self._running_count += 1
         self._running[client] += 1
         if is_heavy:
             self._heavy.add(client)
+            sys.setswitchinterval(HEAVY_SWITCH_SECONDS)
 
 
 def _count_down_in_queue(counts: Counter[str], name: str) -> None:

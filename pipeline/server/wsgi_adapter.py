@@ -15,9 +15,9 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from pipeline.api.problems import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
+from pipeline.api.problem_types import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
 from pipeline.server.answer_spool import Abandoned, AnswerSpool
-from pipeline.server.clients import Clients
+from pipeline.server.clients import Client, Clients
 from pipeline.server.refusals import OVERLOADED, TOO_MANY_AT_ONCE, TOO_MANY_BODIES, refuse
 from pipeline.server.request_body import (
     Body,
@@ -26,18 +26,20 @@ from pipeline.server.request_body import (
     NoRoom,
     TooLong,
     TooSlow,
-    is_body_left_unread,
 )
 from pipeline.server.request_queue import Overloaded, RequestQueue, TooManyAtOnce
 from pipeline.server.request_threads import NoThread, RequestThreads
 from pipeline.server.wsgi_environ import Environ, environ_of
-from pipeline.web.asgi_types import Message, Receive, Send, until_gone
+from pipeline.web.asgi_types import Message, Receive, Send, until_asgi_client_gone
 
 PIECE_BYTES = 65_536
 # URLs whose responses take long: whole logs and lines, uploads and downloads.
 _HEAVY = re.compile(
-    r"/api/v1/jobs/[^/]+/(replay|verify|summary|applications/import)"
+    r"/api/v1/jobs/[^/]+/(replay|verify|summary|idle-seats|applications/import)"
+    r"|/api/v1/companies/me/idle-seats|/company/idle-seats/"
     r"|/api/v1/(files/[^/]+|tasks/[^/]+/refused-rows)"
+    r"|/api/v1/applications/[^/]+/(receipt|log)"
+    r"|/me/applications/[^/]+/(signed-receipt/|receipt\.json|log\.jsonl)"
     r"|/company/jobs/[^/]+/(replay/|verify/|figures/|import/|export/.*)|/company/files/[^/]+/"
 )
 
@@ -60,7 +62,7 @@ class WSGIAdapter:
         client = self._clients.find(scope)
         try:
             with self._queue.admitted(client.name), Body(scope, self._room, client) as body:
-                await self._answer(scope, client.name, body, receive, send)
+                await self._answer(scope, client, body, receive, send)
         except TooManyAtOnce:
             await refuse(scope, send, THROTTLED, TOO_MANY_AT_ONCE)
         except NoRoom:
@@ -77,23 +79,23 @@ class WSGIAdapter:
             return
 
     async def _answer(
-        self, scope: Message, client: str, body: Body, receive: Receive, send: Send
+        self, scope: Message, client: Client, body: Body, receive: Receive, send: Send
     ) -> None:
         environ = environ_of(scope, await body.receive(receive))
         is_heavy = _HEAVY.fullmatch(scope["path"]) is not None
         loop = asyncio.get_running_loop()
-        answer = _WSGIAnswer(loop, receive, send, ends_connection=is_body_left_unread(scope))
-        await self._queue.begin(client, is_heavy=is_heavy)
+        answer = _WSGIAnswer(loop, receive, send, ends_connection=body.is_left_unread)
+        await self._queue.begin(client.name, is_heavy=is_heavy)
         try:
             work = partial(answer.make, self._application, environ)
-            rest = await loop.run_in_executor(self._pool, work)
+            rest = await self._pool.call(work)
         except BaseException:
             answer.abandon()
             raise
         finally:
-            self._queue.end(client, is_heavy=is_heavy)
+            self._queue.end(client.name, is_heavy=is_heavy)
             body.close()  # its room is freed before the client reads the response
-        self._clients.note(scope, environ)
+        self._clients.note(client, scope, environ)
         await answer.finish(rest)
 
 
@@ -177,7 +179,7 @@ class _WSGIAnswer:
 
     async def _send_stored(self, spool: AnswerSpool) -> None:
         """Send stored bytes as fast as the client reads and the thread writes them."""
-        gone = asyncio.ensure_future(until_gone(self._receive))
+        gone = asyncio.ensure_future(until_asgi_client_gone(self._receive))
         gone.add_done_callback(lambda _: self._more.set())
         is_last = False
         try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from uuid_utils.compat import uuid7
 
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor
@@ -16,7 +19,8 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.turns import Turn, Turns
 from pipeline.line.write import write
-from pipeline.models import Application
+from pipeline.models import Application, ApplicationReference
+from pipeline.services.references import hold_external_ids, write_reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Request:
     actor: Actor
     verified: bool
     application_id: UUID | None
+    reference: Mapping[str, Any] | None
 
 
 def apply(
@@ -39,6 +44,7 @@ def apply(
     actor: Actor,
     verified: bool = True,
     application_id: UUID | None = None,
+    reference: Mapping[str, Any] | None = None,
 ) -> Application:
     """Admit a person to a job's line, with a seat if one is free for them, else at the back.
 
@@ -52,11 +58,13 @@ def apply(
     still count.
 
     `application_id`: the id of the new application, derived from an Idempotency-Key. If the person
-    already has an application with that id, it is returned and nothing else happens. Raises
-    JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided.
+    already has an application with that id, it is returned and nothing else happens.
+
+    `reference`: the company's own `external_id` and `metadata` for the application. Raises
+    JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided, ExternalIdTaken.
     """
     return _turns.take(
-        job_id, Request(applicant_id or email, name, actor, verified, application_id)
+        job_id, Request(applicant_id or email, name, actor, verified, application_id, reference)
     )
 
 
@@ -72,6 +80,8 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
         )
         if settle_due(job):
             people = lock_and_read_people(job, applicant_ids=ids, emails=emails)
+        references = [request.reference for request in requests if request.reference]
+        hold_external_ids([each["external_id"] for each in references if each.get("external_id")])
         for turn in turns:
             try:
                 turn.result = _apply_one(job, people, turn.request)
@@ -89,18 +99,29 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
         raise ValueError("two people were given one application id")
     if earlier:
         return earlier
-    application = admit(
-        job,
-        person.history,
-        applicant_id=person.id,
-        name=request.name,
-        actor=request.actor,
-        verified=request.verified,
-        application_id=request.application_id,
-    )
+    application_id = request.application_id or uuid7()
+    taken_over = person.history.unverified if request.verified else None
+    # A refusal takes back the reference, and nothing of the line: `admit` moves nobody before it.
+    with transaction.atomic() if request.reference else nullcontext():
+        if request.reference:
+            row = ApplicationReference(
+                application_id=taken_over or application_id,
+                company_id=job.company_id,
+                **request.reference,
+            )
+            write_reference(row, request.reference)
+        application = admit(
+            job,
+            person.history,
+            applicant_id=person.id,
+            name=request.name,
+            actor=request.actor,
+            verified=request.verified,
+            application_id=application_id,
+        )
     job.attach(application)
     unverified = None if application.is_verified else application.id
-    person.history = replace(person.history, live=True, unverified=unverified)
+    person.history = replace(person.history, live=application.id, unverified=unverified)
     return application
 
 

@@ -12,8 +12,9 @@ from pipeline.domain.states import Actor, ActorKind
 from pipeline.selectors.jobs import JobFacts
 from pipeline.services.apply import apply
 
+SUBJECT = "Your code for “{title}”"
 APPLIED = (
-    "Somebody, probably you, applied to “{title}” with this address. Enter the code where"
+    "Someone, probably you, applied for “{title}” with this address. Enter the code where"
     " you applied, or sign in with this address. The application keeps its place in line, but no"
     " seat is offered before the address is verified. If nobody does that within 24 hours, the"
     " application ends."
@@ -24,12 +25,12 @@ NOT_YOU = (
     " in with this address and withdraw it."
 )
 APPLIED_BEFORE = (
-    "Somebody, probably you, applied to “{title}” with this address. This address already has "
+    "Someone, probably you, applied for “{title}” with this address. This address already has "
     "an open application, which keeps its place. Enter the code where you applied to"
     " see it."
 )
 DECIDED_BEFORE = (
-    "Somebody, probably you, applied to “{title}” with this address. The company has decided on an"
+    "Someone, probably you, applied for “{title}” with this address. The company has decided on an"
     " earlier application from it, so only the company can add you again. Enter the code where you"
     " applied to see that application."
 )
@@ -71,5 +72,10 @@ def apply_unverified(
             job=job, name=name, email=email, requester=requester, application_id=application_id
         )
         return
-    about = about.format(title=job.title)
-    send_code(person.email, by=requester, about=about, if_not_you=if_not_you)
+    send_code(
+        person.email,
+        by=requester,
+        subject=SUBJECT.format(title=job.title),
+        about=about.format(title=job.title),
+        if_not_you=if_not_you,
+    )

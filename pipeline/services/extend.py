@@ -18,14 +18,17 @@ from pipeline.models import Application
 
 
 @line_transaction
-def extend_deadline(*, application_id: UUID, seconds: int) -> Application:
+def extend_deadline(
+    *, application_id: UUID, seconds: int, lock_ms: int | None = None
+) -> Application:
     """Move the deadline of an offered seat back by `seconds`, at most by one window.
 
     For the system only, after an outage of ours or an email that could not be sent. Raises
     AcknowledgmentExpired if the deadline has passed; IllegalMove if no seat is on offer, this offer
-    was extended before or the job has closed; ValueError if `seconds` is out of range.
+    was extended before or the job has closed; ValueError if `seconds` is out of range. With
+    `lock_ms`, it waits no longer than that for a lock before it raises OperationalError.
     """
-    job = lock_job_of(application_id)
+    job = lock_job_of(application_id, lock_ms=lock_ms)
     if not 0 < seconds <= job.policy.acknowledgment_window_seconds:
         raise ValueError(f"an extension must be from 1 second to one window, not {seconds}")
     settle_due(job)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from jobs.models import Job, JobPosting, JobStatus
 from jobs.policies import Policy
-from pipeline.domain.errors import IllegalJobMove
+from pipeline.domain.errors import IllegalJobMove, JobNotFound, SandboxFull
 from pipeline.domain.states import JOB_MOVES, Actor, EventType
+from pipeline.line.company_clock import hold_company_clock
 from pipeline.line.event_log import GENESIS
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
@@ -19,6 +22,11 @@ from pipeline.line.moves import record_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
+from pipeline.models import JobReference, PlannedSeats
+from pipeline.services.references import write_reference
+
+MOST_SANDBOX_JOBS = 20
+SANDBOX_FULL = f"A sandbox can have {MOST_SANDBOX_JOBS} jobs, closed ones included."
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +48,25 @@ def create_job(
     actor: Actor,
     open_now: bool = True,
     job_id: UUID | None = None,
+    reference: Mapping[str, Any] | None = None,
 ) -> UUID:
     """Create a job, as a draft or open, and return its id. The log starts with JOB_CREATED.
 
     `job_id`: the id of the new job. If a job with that id already exists, nothing happens.
+    `reference`: the company's own `external_id` and `metadata`. Raises ExternalIdTaken and
+    SandboxFull.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        now = cursor.fetchone()[0]
+    clock = hold_company_clock(company_id)
+    if clock.is_test:
+        own = Job.objects.filter(company_id=company_id, posting__isnull=False)
+        others = own.exclude(id=job_id or company_id)
+        if others.count() >= MOST_SANDBOX_JOBS:
+            raise SandboxFull(why=SANDBOX_FULL)
+    now = clock.now
     fields = {
         "company_id": company_id,
+        "is_test": clock.is_test,
+        "clock_offset_seconds": clock.offset_seconds,
         "capacity": capacity,
         "chain_head": GENESIS,
         "last_event_at": now,
@@ -62,13 +79,9 @@ def create_job(
         row, is_new = Job.objects.get_or_create(id=job_id, defaults=fields)
         if not is_new:
             return row.id
-    JobPosting.objects.create(
-        job=row,
-        title=posting.title,
-        description=posting.description,
-        location=posting.location,
-        updated_at=now,
-    )
+    JobPosting.objects.create(job=row, **asdict(posting), updated_at=now)
+    if reference:
+        write_reference(JobReference(job=row, company_id=company_id, **reference), reference)
     job = lock_job(row.id)
     record_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
@@ -99,7 +112,7 @@ def pause_job(*, job_id: UUID, actor: Actor) -> None:
 def close_job(*, job_id: UUID, actor: Actor) -> None:
     """Close a job immediately and finally.
 
-    The decay worker then closes out waiting and pending people.
+    The decay worker then closes out waiting and pending people. Planned seats are deleted.
 
     A closed job stays as it is. Raises IllegalJobMove if the job is a draft, JobNotFound.
     """
@@ -108,7 +121,7 @@ def close_job(*, job_id: UUID, actor: Actor) -> None:
 
 def _change_job_lifecycle(job_id: UUID, to: JobStatus, actor: Actor) -> None:
     job = lock_job(job_id)
-    settle_due(job)
+    settle_due(job, only_ends=to is JobStatus.CLOSED)
     if job.status is not to:
         _change_lifecycle_status(job, to, actor)
         write(job, commit=True)
@@ -116,6 +129,9 @@ def _change_job_lifecycle(job_id: UUID, to: JobStatus, actor: Actor) -> None:
 
 def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
     before = job.status
+    is_deleted = before is JobStatus.DRAFT and not JobPosting.objects.filter(job_id=job.id).exists()
+    if is_deleted:
+        raise JobNotFound
     event = JOB_MOVES.get((before.value, to.value))
     if event is None:
         raise IllegalJobMove(status=before.value, verb=to.value)
@@ -123,6 +139,7 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
     if to is JobStatus.CLOSED:
         job.closed_at = job.now
         job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
+        PlannedSeats.objects.filter(job_id=job.id).delete()
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
     entry = record_job_move(job, event, actor=actor, statuses=(before, to))

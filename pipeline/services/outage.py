@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from uuid import UUID
 
-from django.db import connection
+import psycopg
+from django.db import OperationalError, connection
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Status
@@ -16,15 +20,24 @@ logger = logging.getLogger(__name__)
 
 # A silence that counts as an outage, and the part of a window that is too little to give back.
 LEAST_OUTAGE, LEAST_PART = timedelta(minutes=1), 0.02
-SIGN_SECONDS = 10.0  # between two signs of life of a task worker
+# How long before a deadline it is extended if the web servers are away, and how long they may be
+# away before they count as gone: perhaps another server was used since, which gives no signs.
+BEFORE_DEADLINE, GONE = timedelta(minutes=1), timedelta(days=1)
+# How long to wait for the lock of a job: the first few that are locked, then all others. Meanwhile
+# this worker settles nothing.
+LOCK_MS, LOCK_MS_AFTERWARDS, MOST_WAITS = 200, 1, 3
+SIGN_SECONDS = 10.0  # between two signs of life of a task worker or a web server
+WORKERS, WEB = "site", "web"  # the rows of signs of life
 
-
-# Say that the site runs. The first sign of life after a silence records the silence, unless a
-# longer one still waits to be made up for; no exit of a process deletes it.
+# Say that some of the site runs. The first sign of life after a silence records the silence, unless
+# a longer one still waits to be made up for; no exit of a process deletes it. A sign of life
+# from the future is dropped: the clock was set back.
 _SIGN_OF_LIFE = """
-INSERT INTO pipeline_heartbeat AS h (worker, completed_at) VALUES ('site', clock_timestamp())
+INSERT INTO pipeline_heartbeat AS h (worker, completed_at) VALUES (%s, clock_timestamp())
 ON CONFLICT (worker) DO UPDATE SET
-    completed_at = greatest(h.completed_at, excluded.completed_at),
+    completed_at = CASE
+        WHEN h.completed_at > excluded.completed_at + make_interval(secs => %s)
+        THEN excluded.completed_at ELSE greatest(h.completed_at, excluded.completed_at) END,
     (silent_since, silent_until) = (
         SELECT since, until
         FROM (VALUES (h.completed_at, excluded.completed_at), (h.silent_since, h.silent_until))
@@ -35,22 +48,22 @@ RETURNING silent_since, silent_until
 """
 
 
-def give_sign_of_life() -> tuple[datetime, datetime] | None:
+def watch_for_outage(of: str = WORKERS) -> tuple[datetime, datetime] | None:
     """Record that the site runs; return the beginning and end of a silence not yet made up for.
 
-    Silence is when neither a decay worker nor a task worker gave a sign of life: then the whole
-    site was down, or its database. A decay worker that was away alone is no outage, because people
-    could confirm.
+    Workers are silent when neither a decay worker nor a task worker gave a sign of life: then the
+    whole site was down, or its database, or nobody was emailed. A decay worker that was away alone
+    is no outage, because people could confirm.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_SIGN_OF_LIFE, [LEAST_OUTAGE.total_seconds()])
+        cursor.execute(_SIGN_OF_LIFE, [of, SIGN_SECONDS, LEAST_OUTAGE.total_seconds()])
         since, until = cursor.fetchone()
     return (since, until) if since else None
 
 
-def give_sign_of_life_as_chore() -> float:
+def watch_for_outage_as_chore() -> float:
     """Give a sign of life of a task worker; return the seconds until the next."""
-    give_sign_of_life()
+    watch_for_outage()
     return SIGN_SECONDS
 
 
@@ -58,34 +71,81 @@ def extend_after_outage() -> int:
     """Extend the open offers by the time that an outage took of them; return how many.
 
     To be called before anything is settled, at the start and after every rest. An offer whose
-    deadline passed meanwhile stays missed: after its deadline nobody becomes active on it. Each
-    offer is extended once and by one window at most. Must not be called inside a transaction.
+    deadline passed meanwhile stays missed: after its deadline nobody becomes active on it. While
+    the web servers are away, nobody can confirm either, but it is not known for how long: an offer
+    whose deadline is near is extended by one window. Each offer is extended once and by one window
+    at most. Offers of a job whose lock is held are skipped; the next call tries them again. Must
+    not be called inside a transaction.
     """
-    outage = give_sign_of_life()
-    if outage is None:
-        return 0
-    begun, ended = outage
-    offers = Application.objects.filter(
-        status=Status.PENDING_ACKNOWLEDGMENT,
-        deadline_extended=False,
-        acknowledge_by__gt=ended,
-        promoted_at__lt=ended,
-    )
-    columns = "id", "promoted_at", "acknowledge_by", "job__acknowledgment_window_seconds"
-    extended = 0
-    for application_id, offered_at, deadline, most in offers.order_by("acknowledge_by").values_list(
-        *columns
-    ):
-        lost = ended - max(begun, offered_at)
-        if lost <= (deadline - offered_at) * LEAST_PART:
-            continue
-        seconds = min(max(1, round(lost.total_seconds())), most)
-        try:
-            extend_deadline(application_id=application_id, seconds=seconds)
-            extended += 1
-        except (AcknowledgmentExpired, IllegalMove):  # answered, or another worker was first
-            continue
-    made_up_for = Heartbeat.objects.filter(worker="site", silent_until=ended)
-    made_up_for.update(silent_since=None, silent_until=None)
-    logger.warning("After an outage of %s, %d deadlines were extended", ended - begun, extended)
+    outage, locked = watch_for_outage(), set[UUID]()
+    extended = _make_up_for_silence(WORKERS, *outage, locked) if outage else 0
+    web = Heartbeat.objects.filter(worker=WEB).annotate(now=Now()).first()
+    if web is None:
+        return extended
+    if web.silent_since and web.silent_until:
+        extended += _make_up_for_silence(WEB, web.silent_since, web.silent_until, locked)
+    now: datetime = web.now
+    if LEAST_OUTAGE <= now - web.completed_at < GONE:
+        near = _open_offers().filter(
+            acknowledge_by__gt=now, acknowledge_by__lte=now + BEFORE_DEADLINE
+        )
+        for offer in near:
+            extended += _extend_offer(offer, timedelta.max, locked)
     return extended
+
+
+def _open_offers() -> QuerySet[Application]:
+    """Return the open offers that were not extended yet, by deadline, with their jobs.
+
+    Those of sandboxes are left out: time there is not ours.
+    """
+    offers = Application.objects.filter(
+        status=Status.PENDING_ACKNOWLEDGMENT, deadline_extended=False, job__is_test=False
+    )
+    return offers.select_related("job").order_by("acknowledge_by")
+
+
+def _make_up_for_silence(of: str, begun: datetime, ended: datetime, locked: set[UUID]) -> int:
+    extended = skipped = 0
+    for offer in _open_offers().filter(acknowledge_by__gt=ended, promoted_at__lt=ended):
+        assert offer.promoted_at is not None  # noqa: S101  it was offered
+        assert offer.acknowledge_by is not None  # noqa: S101  offers have a deadline
+        lost = ended - max(begun, offer.promoted_at)
+        if lost > (offer.acknowledge_by - offer.promoted_at) * LEAST_PART:
+            extended += _extend_offer(offer, lost, locked)
+            skipped += offer.job_id in locked
+    if not skipped:  # else the silence stays recorded, and the next call tries again
+        made_up_for = Heartbeat.objects.filter(worker=of, silent_until=ended)
+        made_up_for.update(silent_since=None, silent_until=None)
+    logger.warning(
+        "After an outage of %s (%s), %d deadlines were extended; %d wait for a lock",
+        ended - begun,
+        of,
+        extended,
+        skipped,
+    )
+    return extended
+
+
+def _extend_offer(offer: Application, lost: timedelta, locked: set[UUID]) -> bool:
+    """Extend a deadline by lost time, at most by one window; tell whether that was possible.
+
+    A job whose lock is held is added to `locked`; its other offers are skipped.
+    """
+    if offer.job_id in locked:
+        return False
+    most = offer.job.acknowledgment_window_seconds
+    seconds = min(max(1, round(lost.total_seconds())), most)
+    lock_ms = LOCK_MS if len(locked) < MOST_WAITS else LOCK_MS_AFTERWARDS
+    try:
+        extend_deadline(application_id=offer.id, seconds=seconds, lock_ms=lock_ms)
+    except (AcknowledgmentExpired, IllegalMove):  # answered, or another worker was first
+        return False
+    except OperationalError as error:
+        if not isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
+            raise  # it is not about this job alone
+        locked.add(offer.job_id)
+        about = {"job_id": str(offer.job_id)}
+        logger.warning("Deadlines of a locked job are extended later", extra=about)
+        return False
+    return True

@@ -34,7 +34,7 @@ def remove(
     (HIRED is possible only from ACTIVE), ApplicationNotFound.
     """
     job = lock_job_of(application_id)
-    settle_due(job)
+    settle_due(job, only_ends=True)
     application = job.application(application_id)
     if request_id and application.status == Status.INACTIVE:
         ended = Event.objects.filter(application_id=application.id, event=EventType.REMOVED)
@@ -42,10 +42,10 @@ def remove(
             return application
     codes = {"reason": reason, "request": request_id}
     facts = {name: str(value) for name, value in codes.items() if value}
-    make_move(job, application, DECISIONS[outcome], actor=actor, facts=facts)
+    entry = make_move(job, application, DECISIONS[outcome], actor=actor, facts=facts)
     fill_seats(job)
     if note:
-        DecisionNote.objects.create(application=application, text=note)
+        DecisionNote.objects.create(application=application, seq=entry.seq, text=note)
     write(job, commit=True)
     ids = {"company": str(job.company_id), "application": str(application.id)}
     security.info("decision.made", extra=ids | {"outcome": str(outcome)})

@@ -1,4 +1,4 @@
-"""Edit of a job's posting, capacity and policy."""
+"""Edit of a job's posting, reference, capacity and policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import F
 
 from jobs.models import JobPosting, JobStatus
-from pipeline.domain.errors import IllegalJobMove, StaleVersion
+from pipeline.domain.errors import IllegalJobMove, JobNotFound, StaleVersion
 from pipeline.domain.states import Actor, EventType
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
@@ -18,6 +18,8 @@ from pipeline.line.moves import record_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
+from pipeline.models import JobReference
+from pipeline.services.references import write_reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +37,32 @@ class JobChanges:
     capacity: int | None = None
     policy: Mapping[str, Any] = field(default_factory=dict)
     posting: Mapping[str, str] = field(default_factory=dict)
+    reference: Mapping[str, Any] = field(default_factory=dict)
 
 
 @line_transaction
 def update_job(
     *, job_id: UUID, changes: JobChanges, actor: Actor, seen: Version | None = None
 ) -> None:
-    """Change a job's posting, capacity and policy, all or nothing.
+    """Change a job's posting, reference, capacity and policy, all or nothing.
 
     Extra seats go to the next in line before this returns. Fewer seats evict nobody: the job
     drains. Running deadlines, tickets and cool-downs stay. With `seen`, raises StaleVersion if the
     job has changed since. Raises IllegalJobMove for a closed job's capacity or policy, JobNotFound,
-    and ValueError if a policy value is out of range.
+    ExternalIdTaken, and ValueError if a policy value is out of range.
     """
     job = lock_job(job_id)
-    if seen:
-        posting = JobPosting.objects.values_list("version", flat=True).get(job_id=job.id)
-        if seen != Version(job.seq, posting):
-            raise StaleVersion
+    posting = JobPosting.objects.filter(job_id=job.id).values_list("version", flat=True).first()
+    if posting is None:  # a deleted draft
+        raise JobNotFound
+    if seen and seen != Version(job.seq, posting):
+        raise StaleVersion
     settle_due(job)
     if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
         raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
+    if changes.reference:
+        row = JobReference(job_id=job.id, company_id=job.company_id, **changes.reference)
+        write_reference(row, changes.reference)
     policy = replace(job.policy, **changes.policy)
     if policy != job.policy:
         job.policy = policy
@@ -65,7 +72,7 @@ def update_job(
         job.capacity = changes.capacity
         entry = record_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
-    if changes.posting:
+    if changes.posting or changes.reference:
         JobPosting.objects.filter(job_id=job.id).update(
             **changes.posting, version=F("version") + 1, updated_at=job.now
         )

@@ -9,7 +9,7 @@ from django.db import OperationalError
 
 from pipeline.domain.errors import IllegalMove
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.line.admission import mark_verified
+from pipeline.line.admission import admit_as_verified
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
@@ -35,7 +35,7 @@ def verify(*, application_id: UUID, actor: Actor) -> Application:
     settle_due(job)
     application = job.application(application_id)
     if not application.is_verified:
-        mark_verified(job, application, actor=actor)
+        admit_as_verified(job, application, actor=actor)
         write(job, commit=True)
     return application
 

@@ -22,7 +22,7 @@ def withdraw(*, application_id: UUID, actor: Actor) -> Application:
     ApplicationNotFound.
     """
     job = lock_job_of(application_id)
-    settle_due(job)
+    settle_due(job, only_ends=True)
     application = job.application(application_id)
     if application.outcome != Outcome.WITHDRAWN:
         make_move(job, application, Move.WITHDRAW, actor=actor)

@@ -78,7 +78,7 @@ def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
 
     `zone` names the time zone of the hours.
     """
-    now = database_now()
+    now = database_now(ahead_seconds=job.clock_offset_seconds)
     is_over = job.status == JobStatus.CLOSED and not (job.pending_count or job.waitlist_count)
     end = job.last_event_at if is_over else max(now, job.last_event_at)
     start = job.created_at if back is None else max(job.created_at, end - back)

@@ -132,7 +132,11 @@ def _tally_in_totals(column: str) -> str:
 # All figures of a job. A job event's data gives status and seats from there on; every event's data
 # gives the numbers of people in seats and waiting after it.
 _ADD_UP = f"""
-WITH told AS MATERIALIZED (
+WITH clock AS MATERIALIZED (
+    SELECT statement_timestamp() + make_interval(secs => coalesce(max(clock_offset_seconds), 0))
+        AS now
+    FROM jobs_job WHERE id = %(job)s
+), told AS MATERIALIZED (
     SELECT seq, application_id, event, from_status, to_status, outcome, at, data
     FROM pipeline_event WHERE job_id = %(job)s
 ), steps AS (
@@ -147,10 +151,10 @@ WITH told AS MATERIALIZED (
     SELECT extract(epoch FROM min(at) FILTER (WHERE event = 'PROMOTED') - min(at)) AS seconds,
            bool_or(to_status = 'ACTIVE') AS seated,
            (array_agg(to_status ORDER BY seq DESC))[1] AS status,
-           max(outcome) AS outcome
+           (array_agg(outcome ORDER BY seq DESC))[1] AS outcome
     FROM steps GROUP BY application_id
 ), spans AS (
-    SELECT extract(epoch FROM lead(at, 1, greatest(at, statement_timestamp()))
+    SELECT extract(epoch FROM lead(at, 1, greatest(at, (SELECT now FROM clock)))
                               OVER (ORDER BY seq) - at) AS seconds,
            (data ->> 'active')::int + (data ->> 'pending')::int AS held,
            (data ->> 'waiting')::int AS waiting,
@@ -176,11 +180,11 @@ SELECT count(*), {_tally_in_totals("status")}, {_tally_in_totals("outcome")},
        count(*) FILTER (WHERE from_status IN ('ACTIVE', 'PENDING_ACKNOWLEDGMENT')
                         AND to_status IN ('WAITLIST', 'INACTIVE')),
        extract(epoch FROM CASE WHEN bool_or(event = 'JOB_CLOSED') THEN max(at)
-                               ELSE statement_timestamp() END
+                               ELSE (SELECT now FROM clock) END
                           - min(at) FILTER (WHERE event = 'JOB_OPENED'))::float8,
        (SELECT coalesce(round(seconds), 0)::bigint FROM idle),
        (SELECT coalesce(round(with_people), 0)::bigint FROM idle),
-       statement_timestamp()
+       (SELECT now FROM clock)
 FROM told
 """  # noqa: S608
 

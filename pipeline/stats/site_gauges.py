@@ -1,4 +1,4 @@
-"""The state of all lines in a few numbers, for monitoring."""
+"""The state of all lines but those of sandboxes in a few numbers, for monitoring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READ = """
 WITH job AS MATERIALIZED (
     SELECT id, status, seq, active_count, pending_count, waitlist_count, head_ticket, next_due_at,
            greatest(0, capacity - active_count - pending_count) AS seats_free
-    FROM jobs_job
+    FROM jobs_job WHERE NOT is_test
 ), idle AS (
     SELECT sum((SELECT count(*) FROM (
         SELECT FROM pipeline_application

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import naturaltime
-from django.forms import BoundField
+from django.forms import BaseForm, BoundField
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pipeline.wording.english import place_of_zone, short_duration
-from pipeline.wording.event_words import STATUS_WORDS, words_of_status
+from pipeline.wording.event_words import STATUS_WORDS, status_event_words
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
 NEAR = timedelta(minutes=10)
 
 register = template.Library()
 register.filter("duration", short_duration)
-register.filter("in_words", words_of_status)
+register.filter("in_words", status_event_words)
 
 
-@register.simple_tag
-def when(moment: datetime | None) -> SafeString | str:
-    """Return a time relative to now, with the full time and its zone on hover."""
+@register.simple_tag(takes_context=True)
+def when(context: Mapping[str, Any], moment: datetime | None) -> SafeString | str:
+    """Return a time relative to now, with the full time and its zone on hover.
+
+    On a page about a sandbox's `job`, "now" is that of its clock, which no browser knows.
+    """
     if moment is None:
         return "never"
+    ahead = _ahead_of_database(context)
     return format_html(
-        '<time datetime="{}" title="{}" data-relative>{}</time>',
+        '<time datetime="{}" title="{}"{}>{}</time>',
         moment.isoformat(),
         tag_time_in_full(moment),
-        naturaltime(moment).replace("\xa0", " "),
+        SafeString("" if ahead else " data-relative"),
+        naturaltime(moment - ahead).replace("\xa0", " "),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
+    """Return how long something has lasted, with the full time of its beginning on hover."""
+    ahead = _ahead_of_database(context)
+    span = naturaltime(since - ahead).replace("\xa0", " ")
+    return format_html(
+        '<time datetime="{}" title="since {}"{}>{}</time>',
+        since.isoformat(),
+        tag_time_in_full(since),
+        SafeString("" if ahead else " data-relative data-lasting"),
+        span.removesuffix(" ago").replace("now", "a moment"),
     )
 
 
 @register.simple_tag
-def at(moment: datetime | None) -> SafeString | str:
+def at(moment: datetime | None, *, seconds: bool = False) -> SafeString | str:
     """Return a time in the reader's zone, with its zone, as short as is clear."""
     if moment is None:
         return "never"
@@ -45,17 +65,21 @@ def at(moment: datetime | None) -> SafeString | str:
         '<time datetime="{}" title="{}">{}</time>',
         moment.isoformat(),
         tag_time_in_full(moment),
-        tag_time_in_short(moment),
+        tag_time_in_short(moment, seconds=seconds),
     )
 
 
 @register.simple_tag
-def countdown(deadline: datetime, now: datetime) -> SafeString:
-    """Return the time left. With JavaScript, it counts down by the server's clock."""
+def countdown(deadline: datetime, now: datetime, *, own: bool = False) -> SafeString:
+    """Return the time left. With JavaScript, it counts down by the server's clock.
+
+    The reader's own deadline also counts down in the title and the icon of the browser's tab.
+    """
     return format_html(
-        '<count-down until="{}" now="{}"><span role="timer">{}</span></count-down>',
+        '<count-down until="{}" now="{}"{}><span role="timer">{}</span></count-down>',
         deadline.isoformat(),
         now.isoformat(),
+        SafeString(" data-own" if own else ""),
         short_duration(deadline - now),
     )
 
@@ -64,7 +88,7 @@ def countdown(deadline: datetime, now: datetime) -> SafeString:
 def chip(word: str, label: str = "") -> SafeString:
     """Return a status or an outcome as a small label. `label` replaces its text."""
     tone = STATUS_WORDS[word].tone if word in STATUS_WORDS else "plain"
-    return format_html('<span class="chip {}">{}</span>', tone, label or words_of_status(word))
+    return format_html('<span class="chip {}">{}</span>', tone, label or status_event_words(word))
 
 
 @register.inclusion_tag("components/field.html")
@@ -80,15 +104,34 @@ def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
     return {"field": bound, "is_box": kind == "checkbox", "is_radio": kind == "radio"} | extra
 
 
+@register.filter
+def number_of_errors(form: BaseForm) -> int:
+    """Return how many errors the fields of a form have."""
+    return sum(len(errors) for errors in form.errors.values())
+
+
+def _ahead_of_database(context: Mapping[str, Any]) -> timedelta:
+    """Return how far the clock of the page's times is ahead of the database's.
+
+    It is that of the company in `clock_of`, else of `job`; 0 on all other pages.
+    """
+    whose = context.get("clock_of") or context.get("job")
+    return timedelta(seconds=getattr(whose, "clock_offset_seconds", 0))
+
+
 def tag_time_in_full(moment: datetime) -> str:
     """Return a time to the second, with day, year and zone."""
     here = timezone.localtime(moment)
     return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({place_of_zone(here.tzinfo)})"
 
 
-def tag_time_in_short(moment: datetime) -> str:
-    """Return a time to the minute, or the second if NEAR, with the year unless it is this one."""
+def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
+    """Return a time to the minute, or the second if NEAR, with the year unless it is this one.
+
+    `seconds`: to the second in any case.
+    """
     here, now = timezone.localtime(moment), timezone.localtime()
     year = "" if here.year == now.year else f" {here.year}"
-    clock = f"{here:%H:%M:%S}" if abs(here - now) < NEAR else f"{here:%H:%M}"
+    is_near = seconds or abs(here - now) < NEAR
+    clock = f"{here:%H:%M:%S}" if is_near else f"{here:%H:%M}"
     return f"{here:%a} {here.day} {here:%b}{year}, {clock} ({place_of_zone(here.tzinfo)})"

@@ -12,6 +12,6 @@ register = template.Library()
 
 
 @register.simple_tag
-def demo_owner() -> str:
+def staff_demo_owner() -> str:
     """Return the demo owner's email on a developer's machine with the demo, or an empty string."""
     return OWNER if settings.DEV_MAIL and has_staff_account(OWNER) else ""

@@ -1,4 +1,4 @@
-"""Types of the three arguments of an ASGI application, and waiting for its client to leave."""
+"""Types of an ASGI application, its headers, and waiting for its client to leave."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-async def until_gone(receive: Receive) -> None:
+async def until_asgi_client_gone(receive: Receive) -> None:
     """Wait until the client has left; forget what it still sends."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def asgi_header(scope: Message, name: bytes) -> bytes:
+    """Return the first header with a name, or no bytes."""
+    return next((value for each, value in scope["headers"] if each == name), b"")

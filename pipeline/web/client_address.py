@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
@@ -54,10 +56,31 @@ def is_client_this_machine(request: HttpRequest) -> bool:
     if any(name.startswith(_FORWARDED) for name in request.META):
         return False
     host, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
-    name = _parsed_address(host.strip("[]"))
-    is_local_name = host in ("", "localhost") or (name is not None and name.is_loopback)
     address = _parsed_address(request.META.get("REMOTE_ADDR", ""))
-    return is_local_name and address is not None and address.is_loopback
+    return (not host or _is_local_name(host)) and address is not None and address.is_loopback
+
+
+def is_developer(request: HttpRequest) -> bool:
+    """Return whether a request comes from this machine to a site that serves no other.
+
+    A proxy on this machine may rewrite the host name and add no header, so that each request seems
+    to come from here. But then SITE_URL names the public address, or the request's Origin does.
+    """
+    try:
+        origin = urlsplit(request.META.get("HTTP_ORIGIN", "")).hostname
+    except ValueError:  # no address at all
+        return False
+    names = [urlsplit(settings.SITE_URL).hostname, *([origin] if origin else [])]
+    return (
+        is_client_this_machine(request)
+        and not settings.TRUSTED_PROXIES
+        and all(_is_local_name(name or "") for name in names)
+    )
+
+
+def _is_local_name(host: str) -> bool:
+    address = _parsed_address(host.strip("[]"))
+    return host == "localhost" or (address is not None and address.is_loopback)
 
 
 def _parsed_address(text: str) -> IPv4Address | IPv6Address | None:

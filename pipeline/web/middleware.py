@@ -27,10 +27,11 @@ from django.utils.log import log_response
 
 from pipeline.web.caller import CallerName
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_address
-from tasks.log_context import bound_log_fields
+from tasks.log_context import add_log_fields, bound_log_fields
 
 API = "/api/"
 API_DOCUMENTATION = "/api/v1/docs/"
+MONITORING = ("/health/live", "/health/ready", "/metrics")
 
 GetResponse = Callable[[HttpRequest], Any]
 
@@ -77,7 +78,14 @@ class ContentSecurityPolicy(PagesOnly, CSPMiddleware):
 
 
 class Common(PagesOnly, CommonMiddleware):
-    """Django's host check, and the response's Content-Length."""
+    """Django's host check, and the response's Content-Length.
+
+    Monitoring is not checked: it asks each process at its own address, and its answers name no URL.
+    """
+
+    def process_request(self, request: HttpRequest) -> Any:
+        """Refuse an unknown host name, except to monitoring."""
+        return None if request.path_info in MONITORING else super().process_request(request)
 
 
 class PageCSRF(PagesOnly, CsrfViewMiddleware):
@@ -142,9 +150,9 @@ _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
     """Give each request an id: the client's X-Request-ID if it is sane, else a new one.
 
-    The id is on every log line of the request (with the caller and the client's address), in
-    problem bodies and on the response. Refusals are logged here because Django would log them after
-    the last middleware, without these.
+    The id is on every log line of the request (with the caller, the client's address and the ids in
+    the URL, such as job_id), in problem bodies and on the response. Refusals are logged here
+    because Django would log them after the last middleware, without these.
     """
 
     def request_id_middleware(request: HttpRequest) -> HttpResponse:
@@ -163,6 +171,10 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         response["X-Request-ID"] = name
         return response
 
+    def log_ids_of_url(_request: HttpRequest, _view: Any, _args: Any, ids: dict[str, Any]) -> None:
+        add_log_fields(**{name: str(ids[name]) for name in ids if name.endswith("_id")})
+
+    request_id_middleware.process_view = log_ids_of_url  # type: ignore[attr-defined]
     return request_id_middleware
 
 

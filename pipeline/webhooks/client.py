@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import queue
+import resource
 import ssl
 import threading
 import time
@@ -40,6 +41,7 @@ MOST_HEADERS, LONGEST_HEADER = 30, 300
 # Headers of answers that are not kept: they can be credentials.
 _HIDDEN = frozenset({b"set-cookie", b"www-authenticate", b"authorization", b"proxy-authenticate"})
 KEEP_ALIVE_SECONDS = 10.0
+MOST_OPEN_FILES = 8_192
 _ARENA_MAX = -8  # of glibc's malloc.h
 _STACK_BYTES = 1024 * 1024
 
@@ -87,7 +89,7 @@ class Answer:
     is_unsent: bool = False  # no attempt: too many names are looked up
 
 
-class Client:
+class WebhookClient:
     """Thread that sends requests. A context manager; leaving it abandons what is under way."""
 
     def __init__(self, *, timeout_seconds: float | None = None) -> None:
@@ -101,8 +103,9 @@ class Client:
         self._under_way: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, name="webhooks", daemon=True)
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> WebhookClient:
         _bound_memory_of_webhook_clients()
+        allow_webhook_connections()
         self._thread.start()
         return self
 
@@ -169,7 +172,8 @@ class Client:
             received = b""
             async for chunk in response.aiter_stream():
                 received = (received + chunk)[: MOST_BODY_BYTES + 1]
-                answer.body = _webhook_response_text(received)
+                text = received[:KEPT_BODY_BYTES].decode("utf-8", "replace")
+                answer.body = _printable_webhook_response(text)
                 if len(received) > MOST_BODY_BYTES:
                     break
         answer.failure = _webhook_failure_of_status(response.status)
@@ -199,6 +203,17 @@ def _bound_memory_of_webhook_clients() -> None:
     threading.stack_size(_STACK_BYTES)
     with suppress(OSError, AttributeError):  # another C library has no such thing
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
+
+
+def allow_webhook_connections() -> None:
+    """Let this process have as many connections open as the run's endpoints keep.
+
+    The usual limit is 1,024. Beyond it, attempts would fail that the receivers know nothing of.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 @cache
@@ -246,10 +261,6 @@ def _kept_webhook_response_headers(headers: list[tuple[bytes, bytes]]) -> dict[s
         )
         for name, value in list(kept)[:MOST_HEADERS]
     }
-
-
-def _webhook_response_text(body: bytes) -> str:
-    return _printable_webhook_response(body[:KEPT_BODY_BYTES].decode("utf-8", "replace"))
 
 
 def _printable_webhook_response(text: str) -> str:

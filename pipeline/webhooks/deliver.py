@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -21,16 +20,18 @@ from uuid_utils.compat import uuid7
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.models.webhooks import webhook_message_id
 from pipeline.webhooks import sql
-from pipeline.webhooks.client import Answer, Client, Failure, Outgoing
+from pipeline.webhooks.client import Answer, Failure, Outgoing, WebhookClient
 from pipeline.webhooks.endpoints import switch_off_webhook_endpoint
 from pipeline.webhooks.lanes import (
     LARGEST_BATCH,
+    CompanyShares,
     Lane,
     Waiting,
     reason_to_switch_off_webhook,
     webhook_attempt_row,
 )
-from pipeline.webhooks.queue import start_delivering_webhooks
+from pipeline.webhooks.queue import wake_webhook_queue
+from pipeline.webhooks.run_ends import TurnToEndWebhookRun
 from pipeline.webhooks.signing import SecretUnreadable, decrypt_webhook_secret, webhook_signatures
 from tasks.json import as_json
 from tasks.sql.prepared import PreparedStatement, prepared_row
@@ -39,6 +40,9 @@ log = logging.getLogger(__name__)
 
 RUN_SECONDS = 60.0
 MOST_LANES, MOST_UNDER_WAY = 200, 400
+# On top of these: a lane for each company that has none, and a few requests for each that has few.
+KEPT_LANES, KEPT_UNDER_WAY = 100, 200
+REACH = 1_000  # due endpoints among which those of other companies are looked for
 RENEW_SECONDS = sql.LEASE_SECONDS / 4
 LOOK_SECONDS = 0.05  # between looks for endpoints that have become due
 WRITE_SECONDS, MOST_UNWRITTEN = 0.05, 100
@@ -48,6 +52,7 @@ USER_AGENT = "NextInLine-Webhooks/1.0"
 
 State = WebhookDelivery.State
 _LEASE, _RENEW = PreparedStatement(sql.LEASE, Lane), PreparedStatement(sql.RENEW, Lane)
+_LEASE_OTHERS = PreparedStatement(sql.LEASE_OTHERS, Lane)
 _READ_DUE, _READ_OLDEST = (
     PreparedStatement(sql.READ_DUE, Waiting),
     PreparedStatement(sql.READ_OLDEST, Waiting),
@@ -63,10 +68,10 @@ _RELEASE, _NEXT_DUE = (
 _FAIL_WAITING = PreparedStatement(sql.FAIL_WAITING, prepared_row)
 
 
-class Run:
+class DeliveryRun:
     """One run: leases endpoints, sends what is due to them, and gives them back."""
 
-    def __init__(self, client: Client, *, is_cancelled: Callable[[], bool]) -> None:
+    def __init__(self, client: WebhookClient, *, is_cancelled: Callable[[], bool]) -> None:
         self._client = client
         self._is_cancelled = is_cancelled
         self._id = uuid7()
@@ -75,15 +80,14 @@ class Run:
         self._unwritten: list[dict[str, Any]] = []
         self._ends: dict[UUID, WebhookEndpoint.OffReason] = {}
         self._write_at = 0.0
-        self._rounds = 0
         self._renew_at = time.monotonic() + RENEW_SECONDS
         self.attempts = 0
         self.delivered = 0
 
-    def until_nothing_is_due(self, seconds: float = RUN_SECONDS) -> None:
+    def until_nothing_is_due(self, seconds: float, turn: TurnToEndWebhookRun) -> None:
         """Deliver until nothing is due or the time is over; then wait for what is under way."""
         until, look_at = time.monotonic() + seconds, 0.0
-        while (now := time.monotonic()) < until and not self._is_cancelled():
+        while not turn.has_come((now := time.monotonic()) - until) and not self._is_cancelled():
             self._renew(now)
             if now >= look_at or not self._lanes:
                 self._lease()
@@ -119,10 +123,17 @@ class Run:
         self._give_back(list(self._lanes.values()))
 
     def _lease(self) -> None:
-        room = min(MOST_LANES - len(self._lanes), MOST_UNDER_WAY - self._under_way)
+        """Lease due endpoints; once the lanes are taken, one of each company that has none here.
+
+        So the endpoints of some companies, slow as they may be, do not keep out the others.
+        """
+        room, found = MOST_LANES - len(self._lanes), []
         if room > 0:
-            for lane in _LEASE.all(run=self._id, most=room):
-                self._lanes[lane.id] = lane
+            found = _LEASE.all(run=self._id, most=min(room, MOST_UNDER_WAY))
+        elif (kept := room + KEPT_LANES) > 0:
+            present = list({lane.company_id for lane in self._lanes.values()})
+            found = _LEASE_OTHERS.all(run=self._id, most=kept, reach=REACH, present=present)
+        self._lanes |= {lane.id: lane for lane in found}
 
     def _renew(self, now: float) -> None:
         """Keep the leases; forget endpoints that another run has, and follow changes of others."""
@@ -144,33 +155,24 @@ class Run:
         del self._lanes[endpoint_id]
 
     def _send(self) -> None:
-        room = MOST_UNDER_WAY - self._under_way
-        of_company: Counter[UUID] = Counter()
-        for lane in self._lanes.values():
-            of_company[lane.company_id] += lane.under_way
-        share = MOST_UNDER_WAY // (len(of_company) + 1)  # one is left for who comes next
-        lanes = deque(self._lanes.values())
-        self._rounds += 1
-        lanes.rotate(-self._rounds)
-        for lane in lanes:
+        """Send what the lanes may, each company its share; a few requests are left to each."""
+        shares = CompanyShares(self._lanes.values(), most=MOST_UNDER_WAY, kept=KEPT_UNDER_WAY)
+        for lane in list(self._lanes.values()):
             if not lane.is_active:
                 self._fail_waiting(lane)
                 continue
             if lane.has_more and len(lane.waiting) < lane.room:
                 self._read(lane)
             requests = []
-            while (
-                lane.waiting
-                and lane.room > 0
-                and min(room, share - of_company[lane.company_id]) > 0
-            ):
+            while lane.waiting and lane.room > 0 and shares.may_send(lane.company_id):
                 waiting = lane.waiting.popleft()
                 if request := self._request(lane, waiting):
                     requests.append(request)
                     lane.under_way += 1
-                    of_company[lane.company_id] += 1
-                    room -= 1
-            self._client.send(requests)
+                    shares.count_request(lane.company_id)
+            if requests:
+                self._client.send(requests)
+                self._lanes[lane.id] = self._lanes.pop(lane.id)  # the others go first next time
 
     def _read(self, lane: Lane) -> None:
         most = 1 if lane.rests else LARGEST_BATCH
@@ -275,10 +277,10 @@ def deliver_due_webhooks(
 
     Returns how many attempts were made, and how many of them succeeded.
     """
-    with Client() as client:
-        run = Run(client, is_cancelled=is_cancelled)
-        run.until_nothing_is_due(seconds)
+    with WebhookClient() as client, TurnToEndWebhookRun() as turn:
+        run = DeliveryRun(client, is_cancelled=is_cancelled)
+        run.until_nothing_is_due(seconds, turn)
     [[next_due]] = _NEXT_DUE.all()
     if next_due is not None:
-        start_delivering_webhooks(next_due)
+        wake_webhook_queue(next_due)
     return {"attempts": run.attempts, "delivered": run.delivered}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
@@ -19,10 +19,11 @@ from pipeline.domain.errors import (
     WebhookNotFound,
     WebhookOff,
 )
+from pipeline.line.company_clock import read_company_clock
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.company_emails import alert_company
 from pipeline.webhooks.addresses import checked_webhook_url
-from pipeline.webhooks.queue import Occurrence, start_delivering_webhooks
+from pipeline.webhooks.queue import Occurrence, wake_webhook_queue
 from pipeline.webhooks.signing import (
     TAG_BYTES,
     SecretUnreadable,
@@ -70,16 +71,20 @@ def create_webhook_endpoint(
         security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(made))
         return made, decrypt_webhook_secret(made.secret, made.id)
     if endpoint_id and WebhookEndpoint.objects.filter(id=endpoint_id).exists():
-        raise WebhookAlreadyMade
+        raise WebhookAlreadyMade(existing_id=endpoint_id)
     if theirs.count() >= MOST_ENDPOINTS:
         raise TooManyWebhooks(limit=MOST_ENDPOINTS)
     secret, endpoint_id = new_webhook_secret(), endpoint_id or uuid7()
-    endpoint = WebhookEndpoint.objects.create(
-        id=endpoint_id,
-        company_id=company_id,
-        secret=encrypt_webhook_secret(secret, endpoint_id),
-        **given,
-    )
+    try:
+        with transaction.atomic():
+            endpoint = WebhookEndpoint.objects.create(
+                id=endpoint_id,
+                company_id=company_id,
+                secret=encrypt_webhook_secret(secret, endpoint_id),
+                **given,
+            )
+    except IntegrityError:  # another company has taken the id since the look above
+        raise WebhookAlreadyMade from None
     endpoint.refresh_from_db()
     security.info("webhook.created", extra=_webhook_endpoint_ids(endpoint))
     return endpoint, secret
@@ -109,7 +114,7 @@ def change_webhook_endpoint(
 
 
 @transaction.atomic
-def rotate_webhook_secret(*, company_id: UUID, endpoint_id: UUID) -> tuple[WebhookEndpoint, str]:
+def rotate_endpoint_secret(*, company_id: UUID, endpoint_id: UUID) -> tuple[WebhookEndpoint, str]:
     """Give an endpoint a new secret, and return both; the one before signs too for a day.
 
     One that cannot be read any more is gone at once. Raises WebhookNotFound.
@@ -134,7 +139,7 @@ def delete_webhook_endpoint(*, company_id: UUID, endpoint_id: UUID) -> None:
     security.info("webhook.deleted", extra=_webhook_endpoint_ids(endpoint))
 
 
-def send_test_webhook(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
+def send_test_to_endpoint(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery:
     """Send a `webhook.test`, whatever types the endpoint wants. Raises WebhookNotFound, WebhookOff.
 
     Must not be called inside a transaction.
@@ -143,27 +148,28 @@ def send_test_webhook(*, company_id: UUID, endpoint_id: UUID) -> WebhookDelivery
         endpoint = locked_webhook_endpoint(company_id, endpoint_id)
         if not endpoint.is_active:
             raise WebhookOff
+        clock = read_company_clock(company_id)
         test = Occurrence(
             source=f"test:{uuid7()}",
             type=TEST,
-            at=datetime.now(UTC),
+            at=clock.now,
             data={"company_id": company_id, "endpoint_id": endpoint.id},
         )
         delivery = WebhookDelivery.objects.create(
             endpoint_id=endpoint.id,
             source=test.source,
             type=test.type,
-            body=test.body,
+            body=test.body(is_test=clock.is_test),
             next_attempt_at=Now(),
         )
         make_webhook_endpoint_due(endpoint.id)
-    start_delivering_webhooks()
+    wake_webhook_queue()
     delivery.refresh_from_db()
     return delivery
 
 
 @transaction.atomic
-def reencrypt_webhook_secrets() -> int:
+def reencrypt_endpoint_secrets() -> int:
     """Encrypt secrets anew that a key before the present one encrypted; return how many endpoints.
 
     So a fallback can be removed after a while. What no key decrypts stays as it is, and does not
@@ -209,7 +215,7 @@ def _switch_off_webhook_endpoint(endpoint: WebhookEndpoint, reason: OffReason) -
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         is_active=False, off_reason=reason, off_at=Now(), next_due_at=Now()
     )
-    transaction.on_commit(start_delivering_webhooks, robust=True)
+    transaction.on_commit(wake_webhook_queue, robust=True)
 
 
 def locked_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:

@@ -13,12 +13,12 @@ from tasks.enqueue import NewTask
 FEW_EVENTS, LATER = 50, -10
 
 
-def start_queueing_webhooks() -> None:
+def start_webhook_follow_up() -> None:
     """Queue deliveries of every change that is written from now on."""
-    follow_up.register_follow_up(webhook_tasks_after)
+    follow_up.register_follow_up(webhook_follow_up_tasks)
 
 
-def webhook_tasks_after(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
+def webhook_follow_up_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
     """Return the task that queues these events, if an endpoint of the company wants one of them."""
     wanted = job.webhook_types
     if not wanted or not entries:

@@ -8,7 +8,8 @@ anything, and its own deliveries do not use up their attempts in one outage.
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -118,7 +119,34 @@ class Lane:
         }
 
 
-def delay_after_webhook_attempt(attempts: int) -> float | None:
+class CompanyShares:
+    """Requests under way of each company in a run, and which company may send another.
+
+    No company has more than its share of `most`. `kept` more are for companies that have fewer than
+    FIRST_AT_ONCE, once all of those are under way.
+    """
+
+    def __init__(self, lanes: Iterable[Lane], *, most: int, kept: int) -> None:
+        self._of_company = Counter[UUID]()
+        for lane in lanes:
+            self._of_company[lane.company_id] += lane.under_way
+        self._most, self._kept = most, kept
+        self._under_way = self._of_company.total()
+        self._share = most // (len(self._of_company) + 1)  # one is left for who comes next
+
+    def may_send(self, company_id: UUID) -> bool:
+        """Tell whether a company may send another request now."""
+        share = self._share if self._under_way < self._most else FIRST_AT_ONCE
+        is_full = self._under_way >= self._most + self._kept
+        return not is_full and self._of_company[company_id] < share
+
+    def count_request(self, company_id: UUID) -> None:
+        """Count a request that was sent."""
+        self._of_company[company_id] += 1
+        self._under_way += 1
+
+
+def lane_delay_after_attempt(attempts: int) -> float | None:
     """Return the seconds from a round's n-th attempt to its next one; None after the last."""
     if attempts >= MOST_ATTEMPTS:
         return None
@@ -128,7 +156,7 @@ def delay_after_webhook_attempt(attempts: int) -> float | None:
 def webhook_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
     """Describe how an attempt ended, and how the delivery goes on."""
     number = waiting.attempts + 1
-    delay = delay_after_webhook_attempt(number - waiting.earlier_attempts)
+    delay = lane_delay_after_attempt(number - waiting.earlier_attempts)
     state = State.PENDING if delay else State.FAILED
     if answer.failure is None:
         state = State.DELIVERED

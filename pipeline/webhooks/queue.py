@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from uuid_utils.compat import uuid7
 
+from pipeline.domain.states import PLANNED_SEATS
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from pipeline.webhooks import sql
@@ -44,10 +45,13 @@ class Occurrence:
     at: datetime
     data: dict[str, Any]
 
-    @property
-    def body(self) -> str:
-        """Return the body of the delivery, which is the same in every attempt."""
-        return as_json({"type": self.type, "timestamp": logged_time(self.at), "data": self.data})
+    def body(self, *, is_test: bool) -> str:
+        """Return the body of the delivery, which is the same in every attempt.
+
+        That of a sandbox says so.
+        """
+        told = {"type": self.type, "timestamp": logged_time(self.at), "data": self.data}
+        return as_json(told | {"test": True} if is_test else told)
 
 
 def queue_webhooks_of_events(
@@ -78,17 +82,17 @@ def queue_webhooks(company_id: UUID, occurrences: Iterable[Occurrence]) -> int:
             "endpoint_id": str(endpoint_id),
             "source": each.source,
             "type": each.type,
-            "body": each.body,
+            "body": each.body(is_test=is_test),
         }
         for each in occurrences
-        for endpoint_id, types, created_at in endpoints
+        for endpoint_id, types, created_at, is_test in endpoints
         if (not types or each.type in types) and each.at >= created_at
     ]
     [(made,)] = _INSERT.all(events=as_json(rows)) if rows else [(0,)]
     return int(made)
 
 
-def start_delivering_webhooks(at: datetime | None = None) -> None:
+def wake_webhook_queue(at: datetime | None = None) -> None:
     """Have a task deliver what is due at that time, now without one, unless one waits already.
 
     To be called after the commit of whatever makes something due: a task that waits then has not
@@ -96,7 +100,8 @@ def start_delivering_webhooks(at: datetime | None = None) -> None:
     """
     # A task keeps milliseconds, a delivery microseconds: not a moment too early.
     due = at and at + timedelta(milliseconds=1)
-    waiting = Task.objects.filter(type__key=DELIVER, status=Status.PENDING)
+    # Without `parked`, which the site's own tasks never are, no index would serve.
+    waiting = Task.objects.filter(type__key=DELIVER, status=Status.PENDING, parked=False)
     soon = "run_after <= greatest(coalesce(%s, clock_timestamp()), clock_timestamp())"
     if not waiting.extra(where=[soon], params=[due]).exists():  # noqa: S610  a constant
         nothing = CheckedPayload(find_registered_type(DELIVER), "{}")
@@ -118,5 +123,6 @@ def _webhook_occurrence_of(event: Event) -> Occurrence:
             "event": event.event,
             "status": event.to_status,
             "outcome": event.outcome,
+            **{name: event.data[name] for name in (PLANNED_SEATS,) if name in event.data},
         },
     )

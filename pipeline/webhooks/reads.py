@@ -15,7 +15,7 @@ from pipeline.selectors.page import Page
 MOST_ATTEMPTS_SHOWN = 100
 
 
-def webhook_endpoints_of(
+def read_webhook_endpoints(
     company_id: UUID, *, after: UUID | None, limit: int
 ) -> Page[WebhookEndpoint]:
     """Return the company's endpoints, newest first."""
@@ -25,7 +25,7 @@ def webhook_endpoints_of(
     return Page.cut(list(rows.order_by("-id")[: limit + 1]), limit)
 
 
-def webhook_endpoint_of(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
+def read_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
     """Return an endpoint of the company. Raises WebhookNotFound."""
     found = WebhookEndpoint.objects.filter(company_id=company_id, id=endpoint_id).first()
     if found is None:
@@ -33,7 +33,7 @@ def webhook_endpoint_of(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
     return found
 
 
-def webhook_deliveries_to(
+def read_webhook_deliveries(
     endpoint: WebhookEndpoint,
     *,
     state: str | None = None,
@@ -53,7 +53,7 @@ def webhook_deliveries_to(
     return Page.cut(list(rows[: limit + 1]), limit)
 
 
-def webhook_delivery_to(endpoint: WebhookEndpoint, delivery_id: UUID) -> WebhookDelivery:
+def read_webhook_delivery(endpoint: WebhookEndpoint, delivery_id: UUID) -> WebhookDelivery:
     """Return a delivery to an endpoint. Raises WebhookDeliveryNotFound."""
     found = WebhookDelivery.objects.filter(endpoint_id=endpoint.id, id=delivery_id).first()
     if found is None:
@@ -61,13 +61,13 @@ def webhook_delivery_to(endpoint: WebhookEndpoint, delivery_id: UUID) -> Webhook
     return found
 
 
-def webhook_attempts_of(delivery_ids: Collection[UUID]) -> list[WebhookAttempt]:
+def read_webhook_attempts(delivery_ids: Collection[UUID]) -> list[WebhookAttempt]:
     """Return the attempts of deliveries, newest first; at most MOST_ATTEMPTS_SHOWN."""
     found = WebhookAttempt.objects.filter(delivery_id__in=delivery_ids)
     return list(found.order_by("-number", "-id")[:MOST_ATTEMPTS_SHOWN])
 
 
-def switched_off_endpoints(company_id: UUID) -> int:
+def read_switched_off_endpoints(company_id: UUID) -> int:
     """Count the endpoints that were switched off because of their answers."""
     off = WebhookEndpoint.objects.filter(company_id=company_id, is_active=False)
     return off.exclude(off_reason=WebhookEndpoint.OffReason.BY_HAND).count()

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from pipeline.domain.errors import WebhookDeliveryNotFound, WebhookOff
 from pipeline.models import WebhookDelivery
 from pipeline.webhooks.endpoints import locked_webhook_endpoint, make_webhook_endpoint_due
-from pipeline.webhooks.queue import start_delivering_webhooks
+from pipeline.webhooks.queue import wake_webhook_queue
 from tasks.enqueue import Enqueued, enqueue
 
 # The type of the task that sends all failed deliveries again.
@@ -36,10 +36,10 @@ def redeliver_one_webhook(
         if not endpoint.is_active:
             raise WebhookOff
         theirs = WebhookDelivery.objects.filter(endpoint_id=endpoint.id, id=delivery_id)
-        if not _begin_delivery_round(theirs):
+        if not _begin_redelivery_round(theirs):
             raise WebhookDeliveryNotFound
         make_webhook_endpoint_due(endpoint.id)
-    start_delivering_webhooks()
+    wake_webhook_queue()
     return theirs.get()
 
 
@@ -72,14 +72,14 @@ def redeliver_failed_webhooks(*, company_id: UUID, endpoint_id: UUID, since: dat
             ids = list(failed.order_by("id").values_list("id", flat=True)[:AT_ONCE])
             if not ids or not endpoint.is_active:
                 break
-            _begin_delivery_round(WebhookDelivery.objects.filter(id__in=ids, state=State.FAILED))
+            _begin_redelivery_round(WebhookDelivery.objects.filter(id__in=ids, state=State.FAILED))
             make_webhook_endpoint_due(endpoint.id)
-        start_delivering_webhooks()
+        wake_webhook_queue()
         sent += len(ids)
     return sent
 
 
-def _begin_delivery_round(deliveries: QuerySet[WebhookDelivery]) -> int:
+def _begin_redelivery_round(deliveries: QuerySet[WebhookDelivery]) -> int:
     return deliveries.update(
         state=State.PENDING,
         earlier_attempts=F("attempts"),

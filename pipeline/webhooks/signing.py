@@ -2,7 +2,7 @@
 
 Unlike a key, a secret has to be known to sign with it, so it is kept encrypted: AES-GCM under a key
 that is derived from SECRET_KEY, bound to its endpoint. Keys in SECRET_KEY_FALLBACKS still decrypt;
-`pipeline.webhooks.endpoints.reencrypt_webhook_secrets` then encrypts anew.
+`pipeline.webhooks.endpoints.reencrypt_endpoint_secrets` then encrypts anew.
 """
 
 from __future__ import annotations

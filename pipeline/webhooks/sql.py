@@ -12,9 +12,11 @@ _IS_LEASED = (
     "EXISTS (SELECT FROM pipeline_webhookendpoint WHERE id = %(endpoint)s AND lease = %(run)s)"
 )
 
-# Lock a company's endpoints that are on, in one order.
+# Lock a company's endpoints that are on, in one order. Each row also says if it is a sandbox.
 LOCK_COMPANY = """
-SELECT id, types, created_at FROM pipeline_webhookendpoint
+SELECT id, types, created_at,
+       (SELECT sandbox_of_id IS NOT NULL FROM jobs_company WHERE id = %(company)s)
+FROM pipeline_webhookendpoint
 WHERE company_id = %(company)s AND is_active ORDER BY id FOR NO KEY UPDATE
 """
 
@@ -40,19 +42,39 @@ WITH given AS MATERIALIZED (
 SELECT count(*) FROM made
 """
 
-# Take endpoints that are due, those that have been due for longest first.
-LEASE = f"""
+# The locked ids are an array, which is made once. As the inner side of a nested loop they would be
+# read again for each endpoint, and pass over those already taken: more than `most` would be leased.
+_LEASE = f"""
+{{which}}
 UPDATE pipeline_webhookendpoint e
 SET lease = %(run)s, leased_until = statement_timestamp() + interval '{LEASE_SECONDS} seconds'
-WHERE e.id IN (
+WHERE e.id = ANY(ARRAY(
     SELECT id FROM pipeline_webhookendpoint
     WHERE next_due_at <= statement_timestamp()
-      AND (leased_until IS NULL OR leased_until <= statement_timestamp())
-    ORDER BY next_due_at LIMIT %(most)s FOR NO KEY UPDATE SKIP LOCKED)
+      AND (leased_until IS NULL OR leased_until <= statement_timestamp()) {{among}}
+    ORDER BY next_due_at LIMIT %(most)s FOR NO KEY UPDATE SKIP LOCKED))
 RETURNING e.id, e.company_id, e.url, e.is_active, e.secret, e.failures,
           e.last_success_at,
           CASE WHEN e.old_secret_until > statement_timestamp() THEN e.old_secret END
 """
+
+# Take endpoints that are due, those that have been due for longest first.
+LEASE = _LEASE.format(which="", among="")
+
+# The same for companies of which the run has no endpoint: one endpoint of each.
+LEASE_OTHERS = _LEASE.format(
+    which="""
+WITH first AS MATERIALIZED (
+    SELECT DISTINCT ON (company_id) id FROM (
+        SELECT id, company_id, next_due_at FROM pipeline_webhookendpoint
+        WHERE next_due_at <= statement_timestamp()
+          AND (leased_until IS NULL OR leased_until <= statement_timestamp())
+          AND company_id <> ALL(%(present)s)
+        ORDER BY next_due_at LIMIT %(reach)s) due
+    ORDER BY company_id, next_due_at
+)""",
+    among="AND id = ANY(ARRAY(SELECT id FROM first))",
+)
 
 # Keep the leases. Comes back: the endpoints that are still this run's, whether they are still
 # switched on, and their present address and secrets.

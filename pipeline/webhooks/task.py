@@ -8,16 +8,15 @@ from typing import Any
 from uuid import UUID
 
 from pipeline.domain.errors import WebhookNotFound
-from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import reencrypt_webhook_secrets
+from pipeline.webhooks.endpoints import reencrypt_endpoint_secrets
 from pipeline.webhooks.queue import (
     DELIVER,
     QUEUE,
     queue_webhooks_of_events,
-    start_delivering_webhooks,
+    wake_webhook_queue,
 )
 from pipeline.webhooks.redeliver import REDELIVER, redeliver_failed_webhooks
-from pipeline.webhooks.task_events import queue_webhooks_of_tasks
+from pipeline.webhooks.task_events import queue_webhooks_of_task_events
 from tasks.context import Context
 from tasks.enqueue import enqueue
 from tasks.errors import Discard, Fatal
@@ -54,7 +53,7 @@ def queue_webhooks_of_job_task(payload: dict[str, Any], context: Context) -> dic
         first_seq=payload["first_seq"],
         last_seq=payload["last_seq"],
     )
-    start_delivering_webhooks()
+    wake_webhook_queue()
     return {"queued": queued}
 
 
@@ -69,6 +68,8 @@ def queue_webhooks_of_job_task(payload: dict[str, Any], context: Context) -> dic
 )
 def deliver_webhooks_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Deliver what is due to all endpoints, for at most a minute: {"attempts", "delivered"}."""
+    from pipeline.webhooks.deliver import deliver_due_webhooks  # see TASK_PRELOAD
+
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")
     return deliver_due_webhooks(is_cancelled=lambda: context.cancelled)
@@ -112,14 +113,14 @@ def queue_webhooks_of_tasks_task(payload: dict[str, Any], context: Context) -> d
     """
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")
-    reencrypt_webhook_secrets()
+    reencrypt_endpoint_secrets()
     queued, again, again_soon = 0, True, False
     while again and not context.cancelled:
-        count, is_behind, again_soon = queue_webhooks_of_tasks()
+        count, is_behind, again_soon = queue_webhooks_of_task_events()
         queued += count
         again = is_behind
     if queued:
-        start_delivering_webhooks()
+        wake_webhook_queue()
     if again_soon:
         # Keyed by the second, so that the schedule and this chain become one.
         enqueue(

@@ -31,7 +31,7 @@ _PLACE = 1
 
 
 @transaction.atomic
-def queue_webhooks_of_tasks() -> tuple[int, bool, bool]:
+def queue_webhooks_of_task_events() -> tuple[int, bool, bool]:
     """Queue the next events of companies' tasks.
 
     Return how many deliveries that made, whether more can be read now, and whether more may come
@@ -58,13 +58,13 @@ def queue_webhooks_of_tasks() -> tuple[int, bool, bool]:
         type__key__in=COMPANY_TYPES,
     )
     return (
-        _queue_webhooks_of_task_events(found),
+        _queue_read_task_events(found),
         len(found) == BATCH,
         bool(found) or under_way.exists(),
     )
 
 
-def _queue_webhooks_of_task_events(found: list[TaskEvent]) -> int:
+def _queue_read_task_events(found: list[TaskEvent]) -> int:
     tasks = Task.objects.select_related("type").in_bulk({event.task_id for event in found})
     told: dict[UUID, list[Occurrence]] = defaultdict(list)
     for event in found:

@@ -15,6 +15,7 @@ _OF_EVENTS = {
     EventType.DEADLINE_EXTENDED: "A person got more time to confirm",
     EventType.DECAYED: "A person missed the deadline and is back in line",
     EventType.LAPSED: "A person missed the last deadline, or never proved the address",
+    EventType.REINSTATED: "The company gave a person the place before a miss back",
     EventType.WITHDRAWN: "A person left",
     EventType.REMOVED: "The company removed, rejected or hired a person",
     EventType.CLOSED_OUT: "A person was released because the job closed",
@@ -25,6 +26,7 @@ _OF_EVENTS = {
     EventType.JOB_CLOSED: "A job closed",
     EventType.CAPACITY_CHANGED: "A job's number of seats changed",
     EventType.POLICY_CHANGED: "A job's rules changed",
+    EventType.CLOCK_ADVANCED: "The clock of a sandbox was moved forward",
 }
 _OF_TASKS = {
     "task.started": "A task began an attempt",
@@ -34,9 +36,12 @@ _OF_TASKS = {
 }
 
 
+_ALSO_OF_JOBS = ("CAPACITY_CHANGED", "POLICY_CHANGED", "CLOCK_ADVANCED")
+
+
 def webhook_type_of(event: str) -> str:
     """Return the type of a kind of event in the log, like `job.opened` or `application.applied`."""
-    of_job = event.startswith("JOB_") or event in ("CAPACITY_CHANGED", "POLICY_CHANGED")
+    of_job = event.startswith("JOB_") or event in _ALSO_OF_JOBS
     return f"{'job' if of_job else 'application'}.{event.removeprefix('JOB_').lower()}"
 
 

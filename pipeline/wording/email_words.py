@@ -11,6 +11,7 @@ KIND_WORDS: dict[str, str] = {
     EventType.ACKNOWLEDGED: "Seat confirmed",
     EventType.DEADLINE_EXTENDED: "More time to confirm",
     EventType.DECAYED: "Deadline missed",
+    EventType.REINSTATED: "Place given back",
     Outcome.LAPSED: "Application ended",
     Outcome.WITHDRAWN: "Withdrawal",
     Outcome.REMOVED: "Removed from the line",

@@ -80,17 +80,22 @@ def single_unit_duration(seconds: int) -> str:
     return "0"
 
 
-def time_in_words(moment: datetime | str | None, zone: tzinfo = UTC) -> str:
-    """Return a time with its zone, rounded down to the minute so that no deadline looks later."""
+def time_in_words(
+    moment: datetime | str | None, zone: tzinfo = UTC, *, seconds: bool = False
+) -> str:
+    """Return a time with its zone, rounded down to the minute so that no deadline looks later.
+
+    `seconds`: to the second, where several times lie within minutes.
+    """
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment)
     if moment is None:
         return "an unknown time"
     at = moment.astimezone(zone)
-    day = f"{at.day} {at:%B %Y}"
+    day, clock = f"{at.day} {at:%B %Y}", f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
     if str(zone) == "UTC":
-        return f"{at:%H:%M} UTC on {day}"
-    return f"{at:%H:%M} on {day} ({place_of_zone(zone)})"
+        return f"{clock} UTC on {day}"
+    return f"{clock} on {day} ({place_of_zone(zone)})"
 
 
 def time_here_and_in_utc(moment: datetime | str, zone: tzinfo = UTC) -> str:

@@ -8,7 +8,16 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from jobs.models import JobStatus
-from pipeline.domain.states import ActorKind, EventType, Outcome, Reason, Status
+from pipeline.domain.states import (
+    CHOSEN_REASONS,
+    VIA_KEY,
+    ActorKind,
+    EventType,
+    Outcome,
+    Reason,
+    ReinstatementReason,
+    Status,
+)
 from pipeline.wording.english import capitalized
 
 
@@ -90,6 +99,12 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
         "Missed too many deadlines",
         "Ended: too many deadlines missed",
     ),
+    EventType.REINSTATED: EventWords(
+        "good",
+        "got the former place back",
+        "Got the former place back",
+        "Your place was given back",
+    ),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
     EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
     Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
@@ -107,6 +122,7 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
     EventType.JOB_CLOSED: EventWords("plain", "Job closed"),
     EventType.CAPACITY_CHANGED: EventWords("plain", "Number of seats changed"),
     EventType.POLICY_CHANGED: EventWords("plain", "Rules changed"),
+    EventType.CLOCK_ADVANCED: EventWords("plain", "Clock moved forward"),
 }
 
 # The words for LAPSED when nobody proved the email address.
@@ -126,6 +142,7 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.DEADLINE_EXTENDED: "Deadline extended",
     EventType.DECAYED: "Missed the deadline",
     EventType.LAPSED: "Lapsed",
+    EventType.REINSTATED: "Got the former place back",
     EventType.WITHDRAWN: "Withdrew",
     EventType.REMOVED: "Removed, rejected or hired",
     EventType.CLOSED_OUT: "Released when the job closed",
@@ -138,6 +155,7 @@ EVENT_FILTERS: dict[EventType, str] = {
         EventType.JOB_CLOSED,
         EventType.CAPACITY_CHANGED,
         EventType.POLICY_CHANGED,
+        EventType.CLOCK_ADVANCED,
     )
 }
 
@@ -208,12 +226,20 @@ REASON_WORDS: dict[Reason, str] = {
     Reason.MISSED_INTERVIEW: "an interview was missed",
     Reason.DUPLICATE_PERSON: "the same person applied twice",
     Reason.OTHER: "another reason",
+    Reason.IMPORT_UNDONE: "added by mistake",
+}
+
+REINSTATEMENT_WORDS: dict[ReinstatementReason, str] = {
+    ReinstatementReason.ACCOMMODATION: "an accommodation for the applicant",
+    ReinstatementReason.OUR_ERROR: "an error on the company's side",
+    ReinstatementReason.MAIL_FAILURE: "an email that did not arrive in time",
 }
 
 ACTOR_WORDS: dict[str, str] = {
     ActorKind.SYSTEM: "by the system",
     ActorKind.APPLICANT: "by the applicant",
     ActorKind.COMPANY: "by the company",
+    VIA_KEY: "by the applicant, on the company's own site",
 }
 
 # The first message to an applicant, by the application's initial status.
@@ -241,11 +267,16 @@ def words_of_event(event: Loggable) -> EventWords:
 
 
 def reason_word_choices() -> list[tuple[str, str]]:
-    """Return every reason for a decision with its label, as form choices."""
-    return [(reason.value, capitalized(words)) for reason, words in REASON_WORDS.items()]
+    """Return the reasons that a decision can have with their labels, as form choices."""
+    return [(reason.value, capitalized(REASON_WORDS[reason])) for reason in CHOSEN_REASONS]
 
 
-def words_of_status(word: str) -> str:
+def reinstatement_word_choices() -> list[tuple[str, str]]:
+    """Return every reason for giving a place back with its label, as form choices."""
+    return [(reason.value, capitalized(words)) for reason, words in REINSTATEMENT_WORDS.items()]
+
+
+def status_event_words(word: str) -> str:
     """Return the label of a status or an outcome. An unknown word is made readable."""
     found = STATUS_WORDS.get(word)
     return found.label if found else str(word).replace("_", " ").capitalize()

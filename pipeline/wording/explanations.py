@@ -93,7 +93,8 @@ def explain_line(policy: Policy, capacity: int) -> list[str]:
         second = f"; a second miss costs {policy.places_lost(2):,} places, and so on"
     return [
         f"{seats}, and everyone else waits in one line, in the order in"
-        " which they joined. Nobody is put in front of you unless you miss a deadline.",
+        " which they joined. Nobody who joined after you gets ahead of you unless you miss a"
+        " deadline. If the company takes back somebody's miss, they return to the place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it.",
@@ -119,8 +120,9 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
                     "The deadline has passed, so the seat is going to the next in line. Your new"
                     " place will appear here in a moment."
                 )
-            until = time_in_words(standing.deadline, zone)
-            return f"At {until} the seat goes to the next in line, and {_explain_loss(standing)}"
+            return (
+                f"At the deadline the seat goes to the next in line, and {_explain_loss(standing)}"
+            )
         case Status.ACTIVE:
             return (
                 "You keep the seat until the company decides. You do not have to do anything here:"
@@ -132,7 +134,7 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
 def explain_moved_position(change: PlaceChange) -> str:
     """Explain the last change of a person's place in line."""
     if change.own:
-        return _OWN_CHANGES[change.event]
+        return _OWN_CHANGES.get(change.event, "")  # an offer: they wait no longer
     who = "Someone"
     if change.people > 1:
         who = capitalized(count_in_words(change.people, "person", "people"))
@@ -147,6 +149,11 @@ def explain_moved_position(change: PlaceChange) -> str:
                 f"{who} who joined before you {came} verified the email address. You moved back by"
                 f" {by}."
             )
+        case EventType.REINSTATED:
+            return (
+                f"{who} got back a place ahead of you from the company, because a missed deadline"
+                f" no longer counts. You moved back by {by}."
+            )
         case EventType.APPLIED | EventType.DECAYED:
             came = plural(change.people, "has", "have")
             return (
@@ -160,6 +167,7 @@ _OWN_CHANGES = {
     EventType.APPLIED: "You joined the line.",
     EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
     EventType.DECAYED: "You missed a deadline, so your place is further back now.",
+    EventType.REINSTATED: "The company gave you back the place from before a missed deadline.",
 }
 
 

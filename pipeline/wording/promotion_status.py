@@ -99,7 +99,7 @@ def why_nobody_is_promoted(facts: PromotionFacts) -> PromotionStatus:
     return next(answer for holds, answer in _ANSWERS if holds(facts))(facts)
 
 
-def _draft(_facts: PromotionFacts) -> PromotionStatus:
+def _status_of_draft(_facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.DRAFT,
         "The job is a draft.",
@@ -109,7 +109,7 @@ def _draft(_facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _closing_out(facts: PromotionFacts) -> PromotionStatus:
+def _status_while_closing_out(facts: PromotionFacts) -> PromotionStatus:
     left = facts.waiting + facts.pending
     return PromotionStatus(
         Cause.CLOSING_OUT,
@@ -121,7 +121,7 @@ def _closing_out(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _closed(facts: PromotionFacts) -> PromotionStatus:
+def _status_of_closed_job(facts: PromotionFacts) -> PromotionStatus:
     stays = f"{people(facts.active)} in review {plural(facts.active, 'stays', 'stay')} until you"
     return PromotionStatus(
         Cause.CLOSED,
@@ -131,7 +131,7 @@ def _closed(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _worker_silent(facts: PromotionFacts) -> PromotionStatus:
+def _status_without_worker(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.WORKER_SILENT,
         "The worker that enforces deadlines is not running.",
@@ -145,7 +145,7 @@ def _worker_silent(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _settling(facts: PromotionFacts) -> PromotionStatus:
+def _status_while_settling(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.SETTLING,
         "The line is being settled.",
@@ -156,7 +156,7 @@ def _settling(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _paused(facts: PromotionFacts) -> PromotionStatus:
+def _status_while_paused(facts: PromotionFacts) -> PromotionStatus:
     free = f" {_free(facts)}." if facts.free else ""
     resumed = "Resume it, and it continues where it stopped."
     if facts.free and facts.verified:
@@ -172,7 +172,7 @@ def _paused(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _draining(facts: PromotionFacts) -> PromotionStatus:
+def _status_while_draining(facts: PromotionFacts) -> PromotionStatus:
     over = facts.held - facts.capacity
     return PromotionStatus(
         Cause.DRAINING,
@@ -187,7 +187,7 @@ def _draining(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _unverified(facts: PromotionFacts) -> PromotionStatus:
+def _status_without_verified_people(facts: PromotionFacts) -> PromotionStatus:
     seats = _free(facts) if facts.free else f"Every seat is taken ({_holders(facts)})"
     return PromotionStatus(
         Cause.UNVERIFIED,
@@ -199,7 +199,7 @@ def _unverified(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _nobody_waits(facts: PromotionFacts) -> PromotionStatus:
+def _status_without_waitlist(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.NOBODY_WAITS,
         "Nobody is waiting.",
@@ -210,7 +210,7 @@ def _nobody_waits(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _seats_free(facts: PromotionFacts) -> PromotionStatus:
+def _status_with_free_seats(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.SEATS_FREE,
         f"{_free(facts)}, and nobody is waiting.",
@@ -220,7 +220,7 @@ def _seats_free(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _cool_downs(facts: PromotionFacts) -> PromotionStatus:
+def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.COOL_DOWNS,
         f"{'The only person' if facts.waiting == 1 else 'Everyone'} waiting is in a cool-down.",
@@ -232,10 +232,10 @@ def _cool_downs(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _moving(facts: PromotionFacts) -> PromotionStatus:
+def _status_while_promoting(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.MOVING,
-        "They are: someone was promoted within the last hour.",
+        "The line is moving: someone was promoted within the last hour.",
         f"Every seat is taken again ({_holders(facts)}), and {people(facts.verified)}"
         f" {plural(facts.verified, 'waits', 'wait')}.",
         _next_seat(facts),
@@ -244,7 +244,7 @@ def _moving(facts: PromotionFacts) -> PromotionStatus:
     )
 
 
-def _no_seat_free(facts: PromotionFacts) -> PromotionStatus:
+def _status_without_free_seat(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.NO_SEAT_FREE,
         "No seat is free.",
@@ -283,17 +283,17 @@ def _free(facts: PromotionFacts) -> str:
 
 # The causes, in the order in which they are checked.
 _ANSWERS: list[tuple[Callable[[PromotionFacts], object], Callable[..., PromotionStatus]]] = [
-    (lambda f: f.status == "DRAFT", _draft),
-    (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _closing_out),
-    (lambda f: f.status == "CLOSED", _closed),
-    (lambda f: f.overdue_since and not f.worker_alive, _worker_silent),
-    (lambda f: f.overdue_since, _settling),
-    (lambda f: f.status == "PAUSED", _paused),
-    (lambda f: f.held > f.capacity, _draining),
-    (lambda f: f.unverified and not f.verified, _unverified),
-    (lambda f: f.free and not f.waiting, _seats_free),
-    (lambda f: not f.waiting, _nobody_waits),
-    (lambda f: f.free, _cool_downs),
-    (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _moving),
-    (lambda _: True, _no_seat_free),
+    (lambda f: f.status == "DRAFT", _status_of_draft),
+    (lambda f: f.status == "CLOSED" and f.waiting + f.pending, _status_while_closing_out),
+    (lambda f: f.status == "CLOSED", _status_of_closed_job),
+    (lambda f: f.overdue_since and not f.worker_alive, _status_without_worker),
+    (lambda f: f.overdue_since, _status_while_settling),
+    (lambda f: f.status == "PAUSED", _status_while_paused),
+    (lambda f: f.held > f.capacity, _status_while_draining),
+    (lambda f: f.unverified and not f.verified, _status_without_verified_people),
+    (lambda f: f.free and not f.waiting, _status_with_free_seats),
+    (lambda f: not f.waiting, _status_without_waitlist),
+    (lambda f: f.free, _status_during_cool_downs),
+    (lambda f: f.last_promotion and f.now - f.last_promotion < LATELY, _status_while_promoting),
+    (lambda _: True, _status_without_free_seat),
 ]

@@ -1,19 +1,38 @@
 """Sentences about log events for each kind of reader, in one table. Pure.
 
 Applicants read "you"; companies read "the applicant". No sentence holds a name, an address or free
-text: the log has none. Times are to the minute and name their zone, UTC or the reader's.
+text: the log has none. Times are to the minute, or to the second where several lie within minutes,
+and name their zone, UTC or the reader's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any, Protocol
 
-from pipeline.domain.states import UNVERIFIED, ActorKind, EventType, Outcome, Reason, Status
-from pipeline.wording.english import capitalized, count, plural, time_in_words
-from pipeline.wording.event_words import REASON_WORDS
+from pipeline.domain.states import (
+    PLANNED_SEATS,
+    UNVERIFIED,
+    VIA_KEY,
+    ActorKind,
+    EventType,
+    Outcome,
+    Reason,
+    Status,
+)
+from pipeline.wording.english import (
+    capitalized,
+    count,
+    long_duration,
+    plural,
+    time_in_words,
+)
+from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
+
+# Times of an event that lie nearer to each other than this show seconds.
+NEAR = timedelta(minutes=10)
 
 
 class DescribedEvent(Protocol):
@@ -44,7 +63,7 @@ _DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line
 # A sentence for each kind of event, or for each status or outcome it can lead to.
 SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.APPLIED, UNVERIFIED): (
-        "Somebody applied with {their} email address, which is not verified yet. The application "
+        "Someone applied with {their} email address, which is not verified yet. The application "
         "keeps its place in line, but no seat is offered before the address is verified. It ends "
         "at {verify_by} otherwise."
     ),
@@ -70,6 +89,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.ACKNOWLEDGED, None): (
         "{They} confirmed the seat in time. It is {their} seat until the company decides."
     ),
+    (EventType.ACKNOWLEDGED, VIA_KEY): (
+        "{They} confirmed the seat in time, on the company's own site. It is {their} seat until "
+        "the company decides."
+    ),
     (EventType.DEADLINE_EXTENDED, None): (
         "{They} lost time to confirm the seat through no fault of {their} own, so the "
         "deadline was extended to {deadline}."
@@ -79,8 +102,16 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{They} missed the deadline of {missed}, one more than this job allows, so the seat went "
         "back and the application ended. It is possible to apply again; the misses still count."
     ),
+    (EventType.REINSTATED, None): (
+        "The company gave {they} back the place in line from before the missed deadline of {given}."
+        " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
+    ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
-        "{They} withdrew the application. {Their} place went to the next person."
+        "{They} withdrew the application and left the line."
+    ),
+    (EventType.WITHDRAWN, VIA_KEY): (
+        "{They} withdrew the application on the company's own site. {Their} place went to the next "
+        "person."
     ),
     (EventType.REMOVED, Outcome.REMOVED): (
         "The company removed {their} application from the line{why}. It has ended."
@@ -90,7 +121,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "can add {they} to this job again."
     ),
     (EventType.REMOVED, Outcome.HIRED): (
-        "The company hired {they}{why}. The application has ended, and the seat went to the next."
+        "The company hired {they}{why}. The application has ended."
     ),
     (EventType.CLOSED_OUT, Outcome.JOB_CLOSED): (
         "The company closed the job before {they} had a confirmed seat, so the application ended."
@@ -108,9 +139,16 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The company closed the job. Everyone without a confirmed seat is released."
     ),
     (EventType.CAPACITY_CHANGED, None): "The company changed how many seats there are: {seats}.",
+    (EventType.CAPACITY_CHANGED, PLANNED_SEATS): (
+        "As planned for {planned}, the number of seats changed: {seats}."
+    ),
     (EventType.POLICY_CHANGED, None): (
         "The company changed the rules of the line. Running deadlines, places in line and "
         "cool-downs stay as they were."
+    ),
+    (EventType.CLOCK_ADVANCED, None): (
+        "The company moved the clock of its sandbox forward by {moved}. What fell due in that time "
+        "follows, each event at its own time."
     ),
 }
 
@@ -119,10 +157,11 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for an event that cannot happen."""
     words = reader.value
     reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
+    seconds = _are_times_near(event)
     decided = event.event == EventType.REMOVED
     cooldown = ""
     if eligible_at is not None:
-        until = time_in_words(eligible_at, zone)
+        until = time_in_words(eligible_at, zone, seconds=seconds)
         cooldown = f" After a miss, {words['they']} cannot be promoted again before {until}."
     facts = {
         "applied": (
@@ -131,21 +170,38 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
             else f"{words['They']} applied"
         ),
         "Their": capitalized(words["their"]),
-        "deadline": time_in_words(event.data.get("deadline"), zone),
+        "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
-        "missed": time_in_words(event.effective_at, zone),
+        "missed": time_in_words(event.effective_at, zone, seconds=seconds),
         "cooldown": cooldown,
         "loss": _sentence_of_loss(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
+        "why_back": REINSTATEMENT_WORDS.get(reason, ""),
+        "given": time_in_words(event.data.get("missed"), zone),
+        "planned": time_in_words(event.effective_at, zone),
+        "moved": long_duration(event.data.get("seconds", 0)),
     }
     kind = EventType(event.event)
     unverified = UNVERIFIED if event.data.get("verify_by") else None
-    for what in (unverified, event.outcome, event.to_status, None):
+    via_key = VIA_KEY if VIA_KEY in event.data else None
+    planned = PLANNED_SEATS if PLANNED_SEATS in event.data else None
+    kinds = (via_key, planned, unverified, event.outcome, event.to_status)
+    known = [each for each in kinds if each]
+    for what in (*known, None):
         template = SENTENCES.get((kind, what))
         if template:
             return template.format_map(words | facts)
     raise KeyError((event.event, event.to_status, event.outcome))
+
+
+def _are_times_near(event: DescribedEvent) -> bool:
+    """Tell if the times of an event lie so near that minutes would not tell them apart."""
+    if event.event == EventType.DEADLINE_EXTENDED:  # the sentence has one time only
+        return False
+    later = (event.data.get(name) for name in ("deadline", "eligible_at"))
+    gaps = (datetime.fromisoformat(str(time)) - event.effective_at for time in later if time)
+    return any(timedelta(0) <= gap < NEAR for gap in gaps)
 
 
 def _sentence_of_loss(places: int, words: Mapping[str, str]) -> str:

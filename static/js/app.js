@@ -2,9 +2,10 @@
 import "./countdown.js";
 import "./forms.js";
 import "./live.js";
-import { keepRelativeTimes, tellTimeZone } from "./times.js";
+import { keepRelativeTimes, showTimesHere, tellTimeZone } from "./times.js";
 
 tellTimeZone();
+showTimesHere();
 keepRelativeTimes();
 
 document.querySelector("[data-focus]")?.focus();

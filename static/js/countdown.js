@@ -1,5 +1,7 @@
 // <count-down until="…" now="…">: the time that is left, on the server's clock.
+import { showTimeLeft } from "./tab.js";
 import { noteServerTime, serverNow } from "./times.js";
+import { say } from "./voice.js";
 
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 const SPOKEN = [[60, "1 minute"], [300, "5 minutes"], [900, "15 minutes"], [3600, "1 hour"],
@@ -17,18 +19,6 @@ function duration(seconds) {
   return parts.slice(0, 2).filter(Boolean).join(" ") || "0 s";
 }
 
-// Only the deadline that ends first is spoken of: several at a time would be noise.
-let voice;
-function say(text) {
-  if (!voice) {
-    voice = document.createElement("p");
-    voice.className = "vh";
-    voice.setAttribute("aria-live", "polite");
-    document.body.append(voice);
-  }
-  voice.textContent = text;
-}
-
 class CountDown extends HTMLElement {
   static observedAttributes = ["until", "now"];
 
@@ -39,6 +29,12 @@ class CountDown extends HTMLElement {
 
   disconnectedCallback() {
     clearInterval(this.timer);
+    if (this.isOwn) showTimeLeft(0); // until another one ticks
+  }
+
+  // A deadline of the reader, not of somebody else on the page.
+  get isOwn() {
+    return "own" in this.dataset;
   }
 
   attributeChangedCallback(name, before, value) {
@@ -55,6 +51,7 @@ class CountDown extends HTMLElement {
     const words = left > 0 ? duration(left) : looked ? "time is up, checking…" : "time is up";
     if (out.textContent !== words) out.textContent = words;
     this.speak(left);
+    if (this.isOwn && this.endsFirst("count-down[data-own]")) showTimeLeft(left);
     if (left <= 0 && !this.over) {
       this.over = true;
       this.dispatchEvent(new CustomEvent("time-is-up", { bubbles: true }));
@@ -70,8 +67,9 @@ class CountDown extends HTMLElement {
     say(mark === "over" ? "Time is up." : `${mark} left.`);
   }
 
-  endsFirst() {
-    const others = [...document.querySelectorAll("count-down")];
+  // Only the deadline that ends first is spoken of, and shown in the tab: several would be noise.
+  endsFirst(kind = "count-down") {
+    const others = [...document.querySelectorAll(kind)];
     return others.every((other) => !(other.end < this.end && other.end > serverNow()));
   }
 }

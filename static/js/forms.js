@@ -25,6 +25,9 @@ document.addEventListener("submit", (event) => {
 
 addEventListener("pageshow", () => document.querySelectorAll("form[data-busy]").forEach(release));
 
+// The page behind a printed link has one button, which is pressed at once; without scripts by hand.
+document.querySelector("form[data-send-at-once]")?.requestSubmit();
+
 // Passwords can be read while they are typed; they are hidden again before they are sent.
 const passwords = [...document.querySelectorAll("input[type=password]")];
 for (const form of new Set(passwords.map((input) => input.form))) {

@@ -5,7 +5,11 @@
 // through, the half minute is what is left; a region that shows something that moves without a
 // stream asks more often, as its `data-poll-seconds` says. While the server is away, ever longer
 // waits.
+import { moveFrom, shownIn } from "./line_moves.js";
 import { morphKeepingFocus } from "./morph.js";
+import { setTitle } from "./tab.js";
+import { isForeignZone, showTimesHere } from "./times.js";
+import { say } from "./voice.js";
 
 const POLL_SECONDS = 30;
 const SPREAD_MS = 250; // many pages hear of the same change at once
@@ -13,6 +17,7 @@ const WIDE_SPREAD_MS = 3_000; // … and all of them when the server is back
 const FIRST_WAIT_MS = 1_000, LONGEST_WAIT_MS = 60_000;
 const ANSWER_MS = 10_000;
 const HIDDEN_MS = 15_000; // a tab that nobody sees keeps no connection for longer
+const UNSEEN_MS = 60_000, LONGEST_UNSEEN_MS = 300_000; // looks of such a tab, if its title tells news
 const STEADY_MS = 10_000; // a stream that lasted this long was a good one
 
 const WORDS = {
@@ -28,6 +33,8 @@ class LiveRegion {
     this.state = state;
     this.tag = region.dataset.tag;
     this.title = this.titleNow();
+    this.news = this.newsNow();
+    this.unseenLooks = 0;
     this.address = region.dataset.stream;
     this.failures = 0; // of fetching, in a row
     this.drops = 0; // of the stream, in a row
@@ -41,7 +48,7 @@ class LiveRegion {
     addEventListener("pageshow", (event) => event.persisted && this.wake());
     this.listen();
     this.show();
-    this.later(this.pause());
+    this.later(isForeignZone && !document.hidden ? 0 : this.pause()); // sentences name times, too
     if (document.hidden) this.seen(); // opened in the background, perhaps never looked at
   }
 
@@ -49,15 +56,19 @@ class LiveRegion {
 
   some = (span) => Math.random() * span;
 
+  // 0: what the region shows is over, and never changes again.
   seconds = () =>
-    Number(this.region.querySelector("[data-poll-seconds]")?.dataset.pollSeconds) || POLL_SECONDS;
+    Number(this.region.querySelector("[data-poll-seconds]")?.dataset.pollSeconds ?? POLL_SECONDS);
 
-  pause = () => this.seconds() * (850 + this.some(300));
+  pause = () =>
+    this.watching
+      ? Math.min(LONGEST_UNSEEN_MS, UNSEEN_MS * 1.1 ** this.unseenLooks++)
+      : this.seconds() * (850 + this.some(300));
 
   // Look again after so many ms, or earlier if that was planned already.
   later(wait) {
     const at = Date.now() + wait;
-    if (this.over || this.resting || (this.timer && this.due <= at)) return;
+    if (this.over || this.resting || !this.seconds() || (this.timer && this.due <= at)) return;
     clearTimeout(this.timer);
     this.due = at;
     this.timer = setTimeout(() => this.look(), wait);
@@ -93,8 +104,12 @@ class LiveRegion {
     this.follow(answer.headers.get("X-Live-Stream"));
     if (answer.status === 200) {
       this.tag = answer.headers.get("ETag");
+      const picture = this.region.querySelector(".line-picture"), before = shownIn(picture);
       morphKeepingFocus(this.region, html);
+      moveFrom(before, this.region.querySelector(".line-picture"));
+      showTimesHere();
       this.retitle();
+      this.tell();
     }
     this.listen();
     const over = [...this.region.querySelectorAll("count-down")].some((one) => one.over);
@@ -108,8 +123,18 @@ class LiveRegion {
   retitle() {
     const title = this.titleNow();
     if (!title || title === this.title) return;
-    document.title = this.title = title;
+    setTitle((this.title = title));
     document.querySelectorAll(".messages .notice.success").forEach((notice) => notice.remove());
+  }
+
+  // What the page's title or its [data-says] says now, for readers who do not see it change.
+  newsNow = () => this.region.querySelector("[data-says]")?.dataset.says ??
+    this.titleNow()?.replace(/ · [^·]*$/, "");
+
+  tell() {
+    const news = this.newsNow();
+    if (news && news !== this.news) say(news);
+    this.news = news;
   }
 
   missed() {
@@ -169,8 +194,18 @@ class LiveRegion {
 
   seen() {
     clearTimeout(this.unseen);
-    if (document.hidden) this.unseen = setTimeout(() => this.rest(), HIDDEN_MS);
-    else if (this.resting) this.wake();
+    if (document.hidden) this.unseen = setTimeout(() => this.leave(), HIDDEN_MS);
+    else if (this.resting || this.watching) this.wake();
+  }
+
+  // Nobody looks. Where the title tells news, it goes on doing so, slowly; else all rests.
+  leave() {
+    this.rest();
+    if (!this.title || this.over) return;
+    this.resting = false;
+    this.watching = true;
+    this.unseenLooks = 0;
+    this.later(this.pause());
   }
 
   rest() {
@@ -182,12 +217,13 @@ class LiveRegion {
 
   wake() {
     if (this.over) return;
-    this.resting = false;
+    this.resting = this.watching = false;
     this.look();
   }
 
   show() {
     if (!this.state) return;
+    if (!this.seconds() && !this.over) return void (this.state.hidden = true);
     const name = this.over ? "over" : this.failures ? "away" : this.opened ? "live" : "poll";
     const words = name === "poll" ? WORDS.poll(this.seconds()) : WORDS[name];
     if (this.state.dataset.state === name && this.state.textContent.startsWith(words)) return;

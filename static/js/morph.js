@@ -82,13 +82,51 @@ export function morph(old, fresh) {
   }
 }
 
-// The same, keeping the focus: where its place is gone, at the region, not at the page's top.
+// The same control of the same row, which may now stand in another list.
+function sameControl(region, row, focused) {
+  if (!row) return null;
+  const rows = region.querySelectorAll(`[data-key="${CSS.escape(row)}"]`);
+  const address = focused.getAttribute("href");
+  for (const each of rows)
+    for (const link of each.querySelectorAll("a[href]"))
+      if (address && link.getAttribute("href") === address) return link;
+  return null;
+}
+
+// The same, keeping the focus: where its place is gone, on the same link of the same row in another
+// list, else at the region, not at the page's top.
 export function morphKeepingFocus(region, html) {
   const fresh = document.createElement("template");
   fresh.innerHTML = html;
   const focused = region.contains(document.activeElement) ? document.activeElement : null;
+  const row = focused?.closest("[data-key]")?.dataset.key;
+  const under = rowUnderPointer(region);
   morph(region, fresh.content);
+  if (under !== rowUnderPointer(region)) shifted = { at: performance.now(), ...pointer };
   if (!focused || document.activeElement === focused) return;
-  if (!focused.isConnected) region.tabIndex = -1;
-  (focused.isConnected ? focused : region).focus({ preventScroll: true });
+  const next = focused.isConnected ? focused : sameControl(region, row, focused);
+  if (!next) region.tabIndex = -1;
+  (next ?? region).focus({ preventScroll: true });
 }
+
+// A row that moves away under the pointer leaves another one there. A press that was meant for the
+// first must not reach the second, so for a moment none does, unless the pointer moves on purpose.
+const SHIELD_MS = 600, ON_PURPOSE_PX = 12;
+let pointer = { x: -1, y: -1 }, shifted = null;
+
+const rowUnderPointer = (region) => {
+  const row = document.elementFromPoint(pointer.x, pointer.y)?.closest("[data-key]");
+  return row && region.contains(row) ? row.dataset.key : null;
+};
+
+addEventListener("pointermove", ({ clientX: x, clientY: y }) => {
+  pointer = { x, y };
+  if (shifted && Math.hypot(x - shifted.x, y - shifted.y) > ON_PURPOSE_PX) shifted = null;
+}, { passive: true });
+
+addEventListener("click", (event) => {
+  if (!shifted || !event.detail || !event.target.closest("[data-key]")) return; // 0: by keyboard
+  if (performance.now() - shifted.at > SHIELD_MS) return void (shifted = null);
+  event.preventDefault();
+  event.stopPropagation();
+}, { capture: true });

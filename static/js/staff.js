@@ -14,6 +14,17 @@
     }
   }
 
+  // At an address of digits no passkey can work: say so before one is tried.
+  function warnOfDigits() {
+    const place = document.getElementById("passkey-failed");
+    if (!place || !canPasskeys || !/^[\d.]+$|^\[/.test(location.hostname)) return;
+    const link = document.createElement("a");
+    link.href = `${location.protocol}//localhost:${location.port}${location.pathname}`;
+    link.textContent = "Open this page at localhost";
+    place.querySelector("p").replaceChildren("Passkeys do not work at this address. ", link, ".");
+    place.hidden = false;
+  }
+
   document.addEventListener("allauth.error", (event) => {
     const place = document.getElementById("passkey-failed");
     if (!place) return;
@@ -32,6 +43,7 @@
     button.querySelector("span").textContent = "Copied";
   });
 
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", reveal);
-  else reveal();
+  const start = () => { reveal(); warnOfDigits(); };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
 })();

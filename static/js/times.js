@@ -19,9 +19,41 @@ export function noteServerTime(moment) {
 
 export const serverNow = () => ownNow() + (Number.isFinite(ahead) ? ahead : 0);
 
+// The zone of this browser, and the one in which the server wrote this page.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const written = document.querySelector("meta[name=time-zone]")?.content;
+export const isForeignZone = Boolean(zone && written && zone !== written);
+const placeOf = (name) => name.split("/").at(-1).replaceAll("_", " ");
+const WITH_SECONDS = /\d\d:\d\d:\d\d/;
+
+function inParts(moment) {
+  const how = { timeZone: zone, hourCycle: "h23", weekday: "long", day: "numeric", month: "long",
+    year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" };
+  const parts = new Intl.DateTimeFormat("en-US", how).formatToParts(moment);
+  return Object.fromEntries(parts.map(({ type, value }) => [type, value]));
+}
+
+// Times that the server wrote in another zone, because it did not know this one yet, in this one.
+export function showTimesHere() {
+  if (!isForeignZone) return;
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    if (!time.title.endsWith(`(${placeOf(written)})`) || time.closest("[data-zone-fixed]")) continue;
+    const at = inParts(new Date(time.dateTime)), place = `(${placeOf(zone)})`;
+    const minutes = `${at.hour}:${at.minute}`, seconds = `${minutes}:${at.second}`;
+    const since = "lasting" in time.dataset ? "since " : "";
+    time.title = `${since}${at.weekday} ${at.day} ${at.month} ${at.year}, ${seconds} ${place}`;
+    if ("relative" in time.dataset) continue;
+    const year = at.year === inParts(new Date(serverNow())).year ? "" : ` ${at.year}`;
+    const clock = WITH_SECONDS.test(time.textContent) ? seconds : minutes;
+    time.textContent =
+      `${at.weekday.slice(0, 3)} ${at.day} ${at.month.slice(0, 3)}${year}, ${clock} ${place}`;
+  }
+  const words = document.getElementById("zone-words");
+  if (words) words.textContent = `your time zone, ${zone.replaceAll("_", " ")}`;
+}
+
 // Pages show times in the zone of this cookie from the next one on.
 export function tellTimeZone() {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (!zone) return;
   const secure = location.protocol === "https:" ? "; Secure" : "";
   document.cookie = `time_zone=${zone}; path=/; max-age=${YEAR_SECONDS}; SameSite=Lax${secure}`;
@@ -55,7 +87,8 @@ function twoLargest(span) {
 function refreshRelativeTimes() {
   for (const time of document.querySelectorAll("time[data-relative]")) {
     const seconds = Math.trunc((serverNow() - Date.parse(time.dateTime)) / 1000);
-    const told = words(seconds);
+    const ago = words(seconds);
+    const told = "lasting" in time.dataset ? ago.replace(/ ago$/, "").replace(/^now$/, "a moment") : ago;
     if (Math.abs(seconds) < LONGEST_KEPT && time.textContent !== told) time.textContent = told;
   }
 }

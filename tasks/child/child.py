@@ -41,6 +41,8 @@ PR_SET_PDEATHSIG = 1
 STATM = Path("/proc/self/statm")
 NO_LIMIT = resource.RLIM_INFINITY
 CANCEL = b'["cancel"'
+# Ids in payloads that are on each log line of a run.
+LOGGED_IDS = ("job_id", "application_id")
 LOOK_AFTER_RUNS = 50
 MOST_GROWTH_BYTES = 256 * registry.MEBIBYTE
 
@@ -92,7 +94,7 @@ class Child:
     ) -> None:
         spec = registry.find_registered_type(key, version)
         self._current, self._cancelled = task, False
-        with self._bound(task, spec, request):
+        with self._bound(task, spec, request, payload):
             context = self._context(task, attempt, spec, payload, owner)
             span = tracing.run_span(
                 spec.name, trace, id=task, type=spec.name, attempt=attempt, request_id=request
@@ -152,15 +154,17 @@ class Child:
     ) -> None:
         """Call the hooks of a dead task whose child died before it could call them."""
         spec = registry.find_registered_type(key, version)
-        with self._bound(task, spec, ""):
+        with self._bound(task, spec, "", payload):
             context = self._context(task, attempt, spec, payload, owner)
             _call_hook_in_child(spec.hooks.on_fail, payload, context)
             _call_hook_in_child(spec.hooks.on_end, payload, context)
             self._report(["hooked", task])
 
     @contextlib.contextmanager
-    def _bound(self, task: str, spec: registry.TaskSpec, request: str) -> Any:
-        with bound_log_fields(task_id=task, task_type=spec.name, request_id=request):
+    def _bound(self, task: str, spec: registry.TaskSpec, request: str, payload: Any) -> Any:
+        given = payload if isinstance(payload, dict) else {}
+        ids = {name: given[name] for name in LOGGED_IDS if name in given}
+        with bound_log_fields(task_id=task, task_type=spec.name, request_id=request, **ids):
             yield
         self._current = ""
         if signal.getsignal(signal.SIGTERM) != self._interrupt:

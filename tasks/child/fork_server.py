@@ -15,8 +15,10 @@ import select
 import signal
 import socket
 import sys
+from importlib import import_module
 
 import django
+from django.conf import settings
 
 MESSAGE_BYTES = 4_096
 
@@ -102,6 +104,9 @@ def run_fork_server() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     django.setup()
     from tasks.child import child  # noqa: F401 -- loaded once, for all children
+
+    for name in getattr(settings, "TASK_PRELOAD", []):
+        import_module(name)
 
     gc.collect()
     gc.freeze()

@@ -86,7 +86,7 @@ def ensure_schedule(
 
 def next_times_of_schedule(cron: str, zone: str = "UTC", count: int = 5) -> list[datetime]:
     """Return the next times of a cron expression in a zone, in UTC. Raises BadSchedule."""
-    times, at, found = CronTimes(cron, zone), _schedules_clock(), []
+    times, at, found = CronTimes(cron, zone), _scheduling_clock(), []
     for _ in range(count):
         at = times.after(at)
         found.append(at)
@@ -98,7 +98,7 @@ def save_schedule(schedule: Schedule, *, actor: str = "") -> Schedule:
     check_payload(
         registry.find_registered_type(schedule.type_key, schedule.type_version), schedule.payload
     )
-    schedule.next_at = CronTimes(schedule.cron, schedule.zone).after(_schedules_clock())
+    schedule.next_at = CronTimes(schedule.cron, schedule.zone).after(_scheduling_clock())
     schedule.problem = ""
     with transaction.atomic():
         _note_schedule_act(
@@ -125,7 +125,7 @@ def enqueue_due_schedules() -> float:
             [leads] = cursor.fetchone()
         if not leads:
             return LONGEST_REST_SECONDS / 2
-        turn = _ScheduleTurn(_schedules_clock())
+        turn = _ScheduleTurn(_scheduling_clock())
         due = Schedule.objects.filter(enabled=True, next_at__lte=turn.now).order_by("next_at")
         for schedule in due.select_for_update(skip_locked=True)[:MOST_AT_ONCE]:
             turn.keep(schedule)
@@ -233,7 +233,7 @@ def _times_of_schedule(schedule: Schedule) -> CronTimes:
     return CronTimes(schedule.cron, schedule.zone)
 
 
-def _schedules_clock() -> datetime:
+def _scheduling_clock() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         found: datetime = cursor.fetchone()[0]

@@ -117,7 +117,7 @@ tried AS (
 }
 
 
-def _statement(*, is_crowded: bool, has_trials: bool) -> str:
+def _claim_statement(*, is_crowded: bool, has_trials: bool) -> str:
     """Return the claim, for lanes in which more is due than the last claim looked at, or not.
 
     `has_trials`: a breaker may be open for an owner.
@@ -132,7 +132,7 @@ def _statement(*, is_crowded: bool, has_trials: bool) -> str:
 
 # By is_crowded and has_trials.
 CLAIMS = {
-    (crowded, trials): _statement(is_crowded=crowded, has_trials=trials)
+    (crowded, trials): _claim_statement(is_crowded=crowded, has_trials=trials)
     for crowded in (False, True)
     for trials in (False, True)
 }

@@ -6,6 +6,8 @@ means "this many or more".
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -51,3 +53,55 @@ def owner_oldest_age_seconds(owner_id: UUID) -> dict[int, float]:
             {"owner": owner_id, "most": MOST_PENDING},
         )
         return dict(cursor.fetchall())
+
+
+class RecentRuns(NamedTuple):
+    """An owner's tasks that ended within five minutes: counts, and medians in seconds."""
+
+    start: datetime
+    succeeded: int
+    failed: int
+    waited: float | None  # from being due to the start of the last attempt
+    took: float | None  # the last attempt
+
+
+# The newest tasks that are read, and the minutes and number of the slices of time.
+MOST_RECENT, SLICE_MINUTES, SLICES = 2_000, 5, 12
+
+_RECENT_RUNS = """
+WITH ended AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT status, run_after, started_at, finished_at FROM tasks_task
+        WHERE owner_id = %(owner)s ORDER BY id DESC LIMIT %(most)s
+    ) newest WHERE status IN ('SUCCEEDED', 'DEAD') AND started_at IS NOT NULL
+), last AS (
+    SELECT date_bin(%(length)s, statement_timestamp(), '2026-01-01Z') AS start
+)
+SELECT last.start - slice * %(length)s,
+       count(*) FILTER (WHERE ended.status = 'SUCCEEDED'),
+       count(*) FILTER (WHERE ended.status = 'DEAD'),
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY greatest(0, extract(
+           epoch FROM ended.started_at - ended.run_after))::float8),
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(
+           epoch FROM ended.finished_at - ended.started_at)::float8)
+FROM last CROSS JOIN generate_series(%(slices)s - 1, 0, -1) slice
+LEFT JOIN ended ON ended.finished_at >= last.start - slice * %(length)s
+               AND ended.finished_at < last.start - (slice - 1) * %(length)s
+GROUP BY last.start, slice ORDER BY slice DESC
+"""
+
+
+def owner_recent_runs(owner_id: UUID) -> list[RecentRuns]:
+    """Return an owner's ended tasks of the last hour in slices of five minutes, oldest first.
+
+    Only the newest MOST_RECENT tasks are read. In one query.
+    """
+    values: dict[str, Any] = {
+        "owner": owner_id,
+        "most": MOST_RECENT,
+        "length": timedelta(minutes=SLICE_MINUTES),
+        "slices": SLICES,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_RECENT_RUNS, values)
+        return [RecentRuns(*row) for row in cursor.fetchall()]

@@ -54,6 +54,11 @@ class Attempt:
         """Tell whether another worker may have the task by now."""
         return self.end_reason is EndReason.LOST
 
+    @property
+    def log_ids(self) -> dict[str, str]:
+        """Return the ids that log lines about this attempt carry."""
+        return {"task_id": self.task_id, "request_id": self.request_id}
+
     def run_message(self) -> bytes:
         """Return the message that tells a child to run it. The payload is JSON already."""
         spec = self.spec

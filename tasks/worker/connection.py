@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from tasks.json import as_json
-from tasks.listen import ReconnectWaits, connect_to_listen
+from tasks.listen import ListenerWaits, connect_to_listen
 from tasks.sql import claim, enqueue, runs
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class WorkerConnection:
     def __init__(self) -> None:
         self._announced: set[str] = set()
         self._connection: Connection | None = None
-        self._waits = ReconnectWaits()
+        self._waits = ListenerWaits()
         self._not_before = 0.0
 
     def fileno(self) -> int | None:

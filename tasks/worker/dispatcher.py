@@ -20,12 +20,11 @@ from typing import Any
 
 from tasks.worker.attempt import Attempt, EndReason
 from tasks.worker.fork_client import ForkServerClient
-from tasks.worker.slots import Slot
+from tasks.worker.slots import SLOW_SECONDS, Slot, Slots
 
 log = logging.getLogger(__name__)
 
 AHEAD_SECONDS, MOST_AHEAD = 0.04, 64
-SLOW_SECONDS = 0.05  # after this time, attempts queued behind a run move to other children
 PATIENCE_SECONDS, SMOOTHING = 0.5, 0.05
 
 Result = tuple[Attempt, dict[str, Any]]
@@ -34,10 +33,12 @@ Result = tuple[Attempt, dict[str, Any]]
 class Dispatcher:
     """Slots with their children, and the attempts that pass through them."""
 
-    def __init__(self, *, worker: str, slots: int, fork_server: ForkServerClient) -> None:
+    def __init__(
+        self, *, worker: str, slots: int, fork_server: ForkServerClient, keeps_slot: bool = False
+    ) -> None:
         self.worker = worker
         self.fork_server = fork_server
-        self.slots = [Slot(fork_server) for _ in range(slots)]
+        self.slots = Slots(fork_server, slots, keeps_one=keeps_slot)
         self._waiting: deque[Attempt] = deque()
         self._results: list[Result] = []
         self._messages: list[dict[str, Any]] = []
@@ -72,11 +73,17 @@ class Dispatcher:
 
     def wanted(self, now: float) -> int:
         """Return how many attempts to claim: one per slot, plus some to queue behind short runs."""
-        held = sum(1 for _ in self.held())
-        working = (slot.current for slot in self.slots)
-        quick = sum(each is None or now - each.begun_at < SLOW_SECONDS for each in working)
-        most = len(self.slots) + quick * self._ahead()
-        return most - held if held <= most // 2 or held < len(self.slots) else 0
+        slots = self.slots.open
+        held = len(self._waiting) + sum(len(slot.attempts) for slot in slots)
+        running = [slot.current for slot in slots]
+        quick = sum(each is None or now - each.begun_at < SLOW_SECONDS for each in running)
+        most = len(slots) + quick * self._ahead()
+        return most - held if held <= most // 2 or held < len(slots) else 0
+
+    def wants_urgent_from(self) -> float:
+        """Return the monotonic time from which to claim an urgent attempt alone, if any."""
+        coming = any(each.spec.urgent for each in self._waiting)
+        return math.inf if coming else self.slots.only_urgent_from()
 
     def add(self, attempts: Iterable[Attempt]) -> None:
         """Queue claimed attempts."""
@@ -89,11 +96,11 @@ class Dispatcher:
 
     def hand_out(self, now: float) -> None:
         """Give waiting attempts to free children; short ones may also queue at a busy child."""
-        while self._hooks and (slot := self._free_slot()):
+        while self._hooks and (slot := self.slots.free_slot()):
             slot.give_hooks(self._hooks.popleft())
         for _ in range(len(self._waiting)):
             attempt = self._waiting.popleft()
-            slot = self._slot_for(attempt)
+            slot = self.slots.choose_slot(attempt, ahead=self._ahead())
             if slot is None or not slot.give(attempt, now):
                 self._waiting.append(attempt)
 
@@ -161,7 +168,8 @@ class Dispatcher:
     def lose(self, lost: Iterable[Attempt]) -> None:
         """Drop attempts that another worker may have now; kill a child that is running one."""
         for attempt in lost:
-            log.warning("task %s: the lease of attempt %s is lost", attempt.task_id, attempt.number)
+            named = (attempt.task_id, attempt.number)
+            log.warning("task %s: the lease of attempt %s is lost", *named, extra=attempt.log_ids)
             if attempt in self._waiting:
                 self._waiting.remove(attempt)
             for slot in self.slots:
@@ -196,8 +204,10 @@ class Dispatcher:
 
     def beginning_last_attempts(self) -> list[Attempt]:
         """Return last attempts about to begin whose beginning is not yet recorded."""
-        free = sum(slot.is_free for slot in self.slots) - len(self._hooks)
-        return [x for x in self.waiting[: max(0, free)] if x.is_last and not x.may_begin]
+        room = max(0, sum(slot.is_free for slot in self.slots.open) - len(self._hooks))
+        kept = self.slots.kept is not None and self.slots.kept.is_free
+        urgent = [each for each in self.waiting[room:] if each.spec.urgent]
+        return [x for x in (*self.waiting[:room], *urgent[:kept]) if x.is_last and not x.may_begin]
 
     def kill_all(self) -> list[Attempt]:
         """Kill every child; return the attempts that had not ended."""
@@ -212,20 +222,6 @@ class Dispatcher:
         for slot in self.slots:
             slot.close()
         self.fork_server.close()
-
-    def _slot_for(self, attempt: Attempt) -> Slot | None:
-        """Choose a child. A last attempt needs a free one: behind others it might never begin."""
-        free = self._free_slot()
-        if attempt.is_last:
-            return free if attempt.may_begin else None
-        if free or not attempt.spec.trusted_short:
-            return free
-        most = 1 + self._ahead()
-        with_room = (slot for slot in self.slots if slot.has_room(most))
-        return min(with_room, key=lambda slot: len(slot.attempts), default=None)
-
-    def _free_slot(self) -> Slot | None:
-        return next((slot for slot in self.slots if slot.is_free), None)
 
     def _ahead(self) -> int:
         return min(MOST_AHEAD, int(AHEAD_SECONDS / max(self._pace_seconds, 1e-6)))
@@ -288,7 +284,8 @@ class Dispatcher:
             elif attempt.end_reason is EndReason.TIMED_OUT:
                 self._finish(attempt, "fail", seconds, None)
             elif not attempt.is_lost:
-                log.warning("task %s: its child ended with %s", attempt.task_id, code)
+                about = attempt.log_ids
+                log.warning("task %s: its child ended with %s", attempt.task_id, code, extra=about)
                 self._results.append((attempt, attempt.died(code, seconds, self.worker)))
             if (
                 attempt.is_last

@@ -1,4 +1,8 @@
-"""Slots: the worker's side of its children. Each slot has one child and its attempts."""
+"""Slots: the worker's side of its children. Each slot has one child and its attempts.
+
+A worker keeps one slot for attempts of urgent types. They use any free slot, and this one while
+long runs hold all others.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import os
 import signal
 import socket
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from tasks.worker.attempt import Attempt, EndReason
@@ -16,6 +21,8 @@ from tasks.worker.fork_client import READ_BYTES, SOCKET_KIND, ForkServerClient
 
 # Time between SIGTERM, which interrupts a handler, and SIGKILL.
 KILL_SECONDS = 2.0
+# After this time, a run is slow: nothing queues behind it.
+SLOW_SECONDS = 0.05
 
 
 class Slot:
@@ -190,3 +197,50 @@ class Slot:
         with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
             return self._messages.send(message) > 0
         return False
+
+
+class Slots:
+    """Slots of a worker: `open` to all attempts, and `kept` for urgent ones, if there is one."""
+
+    def __init__(self, fork_server: ForkServerClient, count: int, *, keeps_one: bool) -> None:
+        self.open = [Slot(fork_server) for _ in range(count)]
+        self.kept = Slot(fork_server) if keeps_one else None
+
+    def __iter__(self) -> Iterator[Slot]:
+        yield from self.open
+        if self.kept:
+            yield self.kept
+
+    def free_slot(self, *, is_urgent: bool = False) -> Slot | None:
+        """Return a slot whose child has nothing to do."""
+        candidates = self if is_urgent else self.open
+        return next((slot for slot in candidates if slot.is_free), None)
+
+    def choose_slot(self, attempt: Attempt, *, ahead: int) -> Slot | None:
+        """Choose a child for an attempt, behind at most `ahead` others if its type is short.
+
+        A last attempt needs a free one: behind others it might never begin.
+        """
+        free = self.free_slot(is_urgent=attempt.spec.urgent)
+        if attempt.is_last:
+            return free if attempt.may_begin else None
+        if free or not attempt.spec.trusted_short:
+            return free
+        with_room = (slot for slot in self.open if slot.has_room(1 + ahead))
+        return min(with_room, key=lambda slot: len(slot.attempts), default=None)
+
+    def only_urgent_from(self) -> float:
+        """Return the monotonic time from which the kept slot alone is free for new attempts.
+
+        It is infinite if another slot is free, or none at all.
+        """
+        if self.kept is None or not self.kept.is_free:
+            return math.inf
+        return max(map(_slow_from, self.open))
+
+
+def _slow_from(slot: Slot) -> float:
+    """Return the monotonic time from which a slot counts as taken by something long."""
+    if slot.is_free:
+        return math.inf
+    return slot.current.begun_at + SLOW_SECONDS if slot.current else 0.0

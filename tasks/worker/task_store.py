@@ -56,12 +56,13 @@ class TaskStore:
         self._has_trials = True  # as the last look at what to park found
         self._last_turns: dict[int, str] = {}  # last claimed owner, by priority
 
-    def claim(self, limit: int) -> tuple[list[Attempt], int]:
+    def claim(self, limit: int, *, only_urgent: bool = False) -> tuple[list[Attempt], int]:
         """Claim up to `limit` due tasks; return their attempts, and how many tasks were seen."""
         specs = self.known_types()
+        types = [row for row, spec in specs.items() if spec.urgent or not only_urgent]
         now = time.monotonic()
         parameters = {
-            "types": list(specs),
+            "types": types,
             "queues": list(self.options.queues) if self.options.queues else None,
             "limit": limit,
             "reach": limit * 3 // 2 + SLACK,
@@ -71,8 +72,8 @@ class TaskStore:
         }
         rows = self.connection.claim(
             parameters,
-            self._bound,
-            is_crowded=self._is_crowded,
+            [row for row in self._bound if row in types] if only_urgent else self._bound,
+            is_crowded=self._is_crowded and not only_urgent,
             has_trials=self._has_trials,
         )
         ends = now + self.options.lease_seconds
@@ -85,8 +86,9 @@ class TaskStore:
                 attempt.is_probe, priority, *_ = more
                 self._last_turns[priority] = str(owner or NO_OWNER)
                 attempts.append(attempt)
-        *_, seen, self._looked = rows[0]
-        self._is_crowded = seen >= parameters["reach"]
+        *_, seen, looked = rows[0]
+        if not only_urgent:
+            self._looked, self._is_crowded = looked, seen >= parameters["reach"]
         return attempts, seen
 
     def renew_leases(self, held: Iterable[Attempt], *, running: int) -> dict[str, bool]:
@@ -150,7 +152,8 @@ class TaskStore:
         specs = self.known_types()
         dead = []
         for task, type_id, status, number, most, payload, request_id, owner, trace in rows:
-            log.warning("task %s: the lease of attempt %s has expired", task, number)
+            about = {"task_id": str(task), "request_id": request_id}
+            log.warning("task %s: the lease of attempt %s has expired", task, number, extra=about)
             if status == Status.DEAD and (spec := specs.get(type_id)):
                 attempt = Attempt(str(task), number, most, spec, payload, request_id, 0.0, 0.0)
                 attempt.owner_id, attempt.trace = owner and str(owner), trace

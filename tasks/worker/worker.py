@@ -16,6 +16,7 @@ import socket
 import time
 
 from tasks.loop import LoopRest, run_forever
+from tasks.registry import registered_types
 from tasks.worker.chores import Chores
 from tasks.worker.connection import Unavailable
 from tasks.worker.dispatcher import Dispatcher
@@ -34,6 +35,8 @@ BATCH_SECONDS = 0.01
 MOST_RESULTS = 500
 # After this many full claims in a row, the worker no longer asks to be woken.
 FULL_CLAIMS = 3
+# The shortest time between two looks for urgent tasks alone, however often it is woken.
+URGENT_REST_SECONDS = 0.1
 
 
 class Worker:
@@ -43,11 +46,15 @@ class Worker:
         name = f"{socket.gethostname()[:40]}:{os.getpid()}:{secrets.token_hex(3)}"
         self.options = options
         self.dispatcher = Dispatcher(
-            worker=name, slots=options.slots, fork_server=ForkServerClient()
+            worker=name,
+            slots=options.slots,
+            fork_server=ForkServerClient(),
+            keeps_slot=any(spec.urgent for spec in registered_types()),
         )
         self.store = TaskStore(name, options)
         self.chores = Chores(self.store, self.dispatcher.call_hooks)
         self._claim_at = 0.0
+        self._claim_urgent_at = self._urgent_looked = 0.0
         self._renew_at = 0.0
         self._all_written_at = 0.0
         self._full_claims = 0
@@ -89,8 +96,10 @@ class Worker:
         times = [self._renew_at, self.dispatcher.next_time(), self.chores.next_time()]
         if self.dispatcher.has_unwritten:
             times.append(self._all_written_at + BATCH_SECONDS)
-        if self.dispatcher.wanted(now) and not self._is_ending:
-            times.append(self._claim_at)
+        if not self._is_ending:
+            is_open = self.dispatcher.wanted(now)
+            urgent_at = max(self._claim_urgent_at, self.dispatcher.wants_urgent_from())
+            times.append(self._claim_at if is_open else urgent_at)
         return max(SHORTEST_REST_SECONDS, min(times) - now)
 
     def sources(self) -> list[int]:
@@ -111,6 +120,8 @@ class Worker:
             self.dispatcher.renew(held, alive, sent=sent, ends=sent + self.options.lease_seconds)
         if "work" in announced:
             self._claim_at = 0.0
+            soonest = self._urgent_looked + URGENT_REST_SECONDS
+            self._claim_urgent_at = min(self._claim_urgent_at, soonest)
         wait_seconds = 0.0 if self.dispatcher.wanted(now) else BATCH_SECONDS
         done = self._write_results(now, wait_seconds=wait_seconds)
         if not self._is_ending:
@@ -143,7 +154,9 @@ class Worker:
 
     def _claim(self, now: float) -> int:
         wanted = self.dispatcher.wanted(now)
-        if not wanted or now < self._claim_at:
+        if not wanted:
+            return self._claim_urgent(now)
+        if now < self._claim_at:
             return 0
         claimed, seen = self.store.claim(wanted)
         self.dispatcher.add(claimed)
@@ -158,6 +171,18 @@ class Worker:
             self._claim_at = 0.0  # look again, now that we would be woken
         else:
             self._claim_at = now + min(self.options.poll_seconds, self.store.seconds_until_due())
+        return len(claimed)
+
+    def _claim_urgent(self, now: float) -> int:
+        """Claim an urgent task for the slot that is kept for one, while long runs hold the rest."""
+        if now < max(self._claim_urgent_at, self.dispatcher.wants_urgent_from()):
+            return 0
+        claimed, seen = self.store.claim(1, only_urgent=True)
+        self.dispatcher.add(claimed)
+        self._urgent_looked = self._claim_urgent_at = now
+        if not claimed and not self.store.set_sleeping(sleeping=True):
+            rest = URGENT_REST_SECONDS if seen else self.options.poll_seconds
+            self._claim_urgent_at = now + rest
         return len(claimed)
 
     def _drain(self) -> None:

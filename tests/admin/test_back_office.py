@@ -29,7 +29,7 @@ SECRET = "JBSWY3DPEHPK3PXP"
 def root(transactional_db: None) -> Client:
     """A browser in which somebody of the back office has signed in."""
     client = Client()
-    user = factories.UserFactory.create(is_staff=True, is_superuser=True)
+    user = factories.UserFactory.create(password=None, is_staff=True, is_superuser=True)
     Authenticator.objects.create(user=user, type="totp", data={"secret": SECRET})
     client.force_login(user)
     return client
@@ -122,7 +122,7 @@ def test_a_keys_digest_is_not_shown(root: Client, line: Application) -> None:
 def test_who_is_not_of_the_back_office_is_refused(transactional_db: None) -> None:
     client = Client()
     signed_out = client.get("/admin/jobs/job/")
-    client.force_login(factories.UserFactory.create())
+    client.force_login(factories.UserFactory.create(password=None))
 
     assert signed_out.status_code == 302
     assert client.get("/admin/jobs/job/", follow=True).status_code == 403

@@ -11,7 +11,16 @@ import pytest
 from jobs.models import ApiKey, Company, Scope
 from pipeline.models import Application
 from tests.support import factories
-from tests.support.callers import UNKNOWN_ID, Answer, Caller, code_of, key_of, person, signed_in
+from tests.support.callers import (
+    UNKNOWN_ID,
+    Answer,
+    Caller,
+    Callers,
+    code_of,
+    key_of,
+    person,
+    signed_in,
+)
 
 CALLERS = ["nobody", "revoked", "owner", "stranger", "reader", "writer", "other company"]
 
@@ -29,20 +38,22 @@ class Scene:
         self.key_id: UUID = ApiKey.objects.create(
             company=company, name="CI", digest=b"1", scopes=[Scope.READ]
         ).id
-        self.callers = {
-            "nobody": Caller(),
-            "revoked": _revoked(company.id),
-            "owner": owner,
-            "stranger": person()[1],
-            "reader": key_of(company.id, Scope.READ),
-            "writer": key_of(company.id, Scope.WRITE),
-            "other company": key_of(factories.company().id),
-        }
+        self.callers = Callers(
+            {
+                "nobody": Caller,
+                "revoked": lambda: _revoked(company.id),
+                "owner": lambda: owner,
+                "stranger": lambda: person()[1],
+                "reader": lambda: key_of(company.id, Scope.READ),
+                "writer": lambda: key_of(company.id, Scope.WRITE),
+                "other company": lambda: key_of(factories.company().id),
+            }
+        )
 
 
 def _revoked(company_id: UUID) -> Caller:
     caller = key_of(company_id)
-    ApiKey.objects.update(revoked_at="2026-01-01T00:00:00Z")
+    ApiKey.objects.filter(name="tests").update(revoked_at="2026-01-01T00:00:00Z")
     return caller
 
 
@@ -71,6 +82,7 @@ def ask(method: str, path: str, body: Any = None) -> Callable[[Caller, Scene], A
 NEW_JOB = {"title": "Cook", "capacity": 1}
 BOB = {"name": "Bob", "email": "bob@example.org"}
 REMOVED = {"outcome": "REMOVED"}
+BACK = {"reason": "OUR_ERROR"}
 GUESS = {"email": "bob@example.org", "code": "123456"}
 NOTED = "/jobs/{job}/verify?seq=1&hash=" + "0" * 64
 
@@ -81,6 +93,8 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/jobs/{draft}", None, (404, 401, 404, 404, 200, 200, 404)),
     ("patch", "/jobs/{job}", {"title": "New"}, (401, 401, 403, 403, 403, 200, 404)),
     ("patch", "/jobs/{draft}", {"title": "New"}, (401, 401, 404, 404, 403, 200, 404)),
+    ("delete", "/jobs/{draft}", None, (401, 401, 404, 404, 403, 204, 404)),
+    ("delete", "/jobs/{job}", None, (401, 401, 403, 403, 403, 409, 404)),
     ("post", "/jobs/{draft}/open", None, (401, 401, 404, 404, 403, 200, 404)),
     ("post", "/jobs/{job}/open", None, (401, 401, 403, 403, 403, 200, 404)),
     ("post", "/jobs/{job}/pause", None, (401, 401, 403, 403, 403, 200, 404)),
@@ -96,12 +110,22 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("post", "/jobs/{job}/applications", BOB, (202, 401, 400, 400, 403, 201, 404)),
     ("post", "/jobs/{draft}/applications", BOB, (404, 401, 404, 404, 403, 409, 404)),
     ("GET", "/applications/{application}", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("patch", "/applications/{application}", {"metadata": {}}, (401, 401, 403, 404, 403, 200, 404)),
+    ("GET", "/applications?external_id=x", None, (401, 401, 403, 403, 200, 200, 200)),
+    ("GET", "/jobs/{job}/applications", None, (401, 401, 403, 403, 200, 200, 404)),
+    ("GET", "/jobs/{draft}/applications", None, (401, 401, 404, 404, 200, 200, 404)),
+    ("GET", "/jobs/{job}/reports", None, (401, 401, 403, 403, 200, 200, 404)),
     ("post", "/applications/{application}/acknowledge", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/verify", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/withdraw", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/remove", REMOVED, (401, 401, 403, 404, 403, 200, 404)),
+    ("post", "/applications/{application}/reinstate", BACK, (401, 401, 403, 404, 403, 409, 404)),
+    ("GET", "/applications/{application}/receipt", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/applications/{application}/log", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("GET", "/applications/{application}/emails", None, (401, 401, 403, 404, 200, 200, 404)),
     ("GET", "/applicants/{applicant}", None, (401, 401, 200, 404, 200, 200, 404)),
     ("GET", "/applicants/{applicant}/applications", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("post", "/applicants/{applicant}/tokens", {}, (401, 401, 403, 403, 403, 403, 404)),
     ("GET", "/jobs/{job}/summary", None, (401, 401, 403, 403, 200, 200, 404)),
     ("GET", "/jobs/{draft}/summary", None, (401, 401, 404, 404, 200, 200, 404)),
     ("GET", "/applications/{application}/timeline", None, (401, 401, 200, 404, 200, 200, 404)),
@@ -117,6 +141,8 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/api-keys", None, (401, 401, 403, 403, 403, 403, 403)),
     ("post", "/api-keys", {"name": "CI"}, (401, 401, 403, 403, 403, 403, 403)),
     ("delete", "/api-keys/{key}", None, (401, 401, 403, 403, 403, 403, 403)),
+    ("GET", "/api-keys/{key}/requests", None, (401, 401, 403, 403, 403, 403, 403)),
+    ("GET", "/companies/me/requests", None, (401, 401, 403, 403, 200, 200, 200)),
     ("post", "/api-keys/{key}/revoke", None, (401, 401, 403, 403, 403, 403, 403)),
 ]
 
@@ -150,7 +176,7 @@ def test_a_foreign_draft_looks_exactly_like_a_job_that_is_not_there(
     assert foreign == missing
 
 
-@pytest.mark.parametrize("verb", ["acknowledge", "withdraw", "remove"])
+@pytest.mark.parametrize("verb", ["acknowledge", "withdraw", "remove", "reinstate"])
 @pytest.mark.parametrize("caller", ["owner", "writer"])
 @pytest.mark.parametrize("name", [UNKNOWN_ID, "1", "null", "../jobs", "%00", UNKNOWN_ID.upper()])
 def test_an_id_that_names_nothing_is_not_found(
@@ -170,6 +196,7 @@ def test_a_refused_change_changes_nothing(scene: Scene) -> None:
         caller.post(f"/jobs/{scene.job_id}/close")
         caller.post(f"/applications/{scene.application.id}/withdraw")
         caller.post(f"/applications/{scene.application.id}/remove", REMOVED)
+        caller.post(f"/applications/{scene.application.id}/reinstate", BACK)
 
     assert factories.row_of(scene.job_id).seq == before
     assert factories.status_of(scene.application) == "ACTIVE"

@@ -38,6 +38,19 @@ def test_a_new_key_is_shown_once_and_opens_what_its_scopes_say(owner_api: Sessio
     assert body["key"] not in owner_api.get("/api-keys").content.decode()
 
 
+def test_a_key_learns_the_id_by_which_events_name_it(owner_api: SessionCaller) -> None:
+    made = owner_api.post("/api-keys", {"name": "CI", "scopes": ["read", "write"]}).json()
+    caller = Caller(made["key"])
+
+    company = caller.get("/companies/me").json()
+
+    assert company["key_id"] == made["id"]
+    job = caller.post("/jobs", {"title": "Cook", "capacity": 1}).json()
+    [created, _] = caller.get(f"/jobs/{job['id']}/events").json()["data"]
+    assert created["actor"] == {"kind": "COMPANY", "id": company["key_id"]}
+    assert owner_api.get("/companies/me").json()["key_id"] is None
+
+
 def test_a_key_may_read_and_write_unless_told_otherwise(owner_api: SessionCaller) -> None:
     body = owner_api.post("/api-keys", {"name": "CI"}).json()
 
@@ -126,3 +139,10 @@ def test_a_new_key_is_not_kept_with_an_idempotency_key(owner_api: SessionCaller)
 
     assert made[0]["key"] != made[1]["key"]
     assert factories.company().api_keys.count() == 0
+
+
+def test_a_key_reads_its_own_scopes(owner_api: SessionCaller) -> None:
+    made = owner_api.post("/api-keys", {"name": "CI", "scopes": ["write", "read"]}).json()
+
+    assert Caller(made["key"]).get("/companies/me").json()["scopes"] == ["read", "write"]
+    assert owner_api.get("/companies/me").json()["scopes"] is None

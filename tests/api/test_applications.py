@@ -24,7 +24,7 @@ def test_an_offer_shows_its_deadline_to_the_person_and_to_the_company(
     assert (own["position"], own["eligible_at"]) == (None, None)
     assert own["people_waiting"] == 2
     assert own["decays_left"] == 3
-    assert own | {"server_time": ""} == theirs | {"server_time": ""}
+    assert own | {"server_time": ""} == theirs | {"server_time": "", "metadata": None}
 
 
 def test_acknowledging_takes_the_seat_and_once_more_is_harmless(offered: Application) -> None:
@@ -112,6 +112,7 @@ def test_only_who_is_active_can_be_hired(acme: Caller, offered: Application) -> 
     late = acme.post(f"/applications/{offered.id}/remove", {"outcome": "HIRED"})
 
     assert code_of(early) == (409, "INVALID_TRANSITION")
+    assert early.json()["detail"] == "HIRED is not possible from PENDING_ACKNOWLEDGMENT."
     assert late.json()["outcome"] == "HIRED"
 
 
@@ -153,7 +154,8 @@ def test_a_reasons_code_goes_into_the_log_and_its_text_beside_it(
         ({"outcome": "REMOVED", "reason": "x" * 1_001}, "/reason"),
         ({"outcome": "REMOVED", "reason": 5}, "/reason"),
         ({"outcome": "REMOVED", "reason_code": "BECAUSE"}, "/reason_code"),
-        ({"outcome": "REMOVED", "note": "x"}, "/note"),
+        ({"outcome": "REMOVED", "note": "x" * 1_001}, "/note"),
+        ({"outcome": "REMOVED", "text": "x"}, "/text"),
     ],
 )
 def test_what_is_no_decision_is_refused_by_name(

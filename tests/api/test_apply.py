@@ -31,6 +31,9 @@ FIELDS = [
     "acknowledged_at",
     "ended_at",
     "time_in_status_seconds",
+    "external_id",
+    "metadata",
+    "decision",
     "server_time",
 ]
 ANN = {"name": "Ann", "email": "ann@example.org"}

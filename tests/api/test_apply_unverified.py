@@ -103,7 +103,7 @@ def test_the_mail_says_what_the_answer_does_not(nobody: Caller, acme: Caller, pa
     nobody.post(path, ANN)
 
     new, live, decided = [str(message.body) for message in mail.outbox]
-    assert "applied to “Engineer”" in new
+    assert "applied for “Engineer”" in new
     assert "already has an open application" in live
     assert "The company has decided" in decided
     assert "Eve" not in live

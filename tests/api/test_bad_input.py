@@ -12,18 +12,21 @@ import pytest
 from jobs.models import Company, Role
 from pipeline.api.openapi.document import document, operations_of
 from pipeline.models import Application
-from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_webhook
+from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks
 from tests.support.callers import (
     Answer,
     Caller,
+    Callers,
     code_of,
     key_of,
     member_caller,
     pointers,
     signed_in,
 )
+from tests.support.planned_seats import planned
+from tests.support.sandboxes import sandbox
 
 INSIDES = re.compile(
     r"Traceback|File \"|\.py|SELECT|INSERT|UPDATE |psycopg|django|pipeline_|jobs_job|relation|"
@@ -56,29 +59,39 @@ class Scene:
 
     def __init__(self, company: Company, offered: Application) -> None:
         hook, _ = create_webhook_endpoint(company_id=company.id, url="https://example.org/hook")
+        self.company = company
         self.ids = {
             "job_id": str(offered.job_id),
             "application_id": str(offered.id),
             "applicant_id": str(offered.applicant_id),
             "key_id": make_key(company),
             "task_id": str(background_tasks.dead_sleep(company.id)),
+            "planned_id": str(planned(offered.job_id).id),
             "schedule_id": str(make_schedule(company)),
+            "email_id": "00000000-0000-7000-8000-000000000000",
             "file_id": "00000000-0000-7000-8000-000000000000",
             "type_key": "demo.sleep",
+            "week": "2026-01-05",
             "webhook_id": str(hook.id),
-            "delivery_id": str(send_test_webhook(company_id=company.id, endpoint_id=hook.id).id),
+            "delivery_id": str(
+                send_test_to_endpoint(company_id=company.id, endpoint_id=hook.id).id
+            ),
         }
-        self.callers: dict[str, Caller] = {
-            "apiKey": key_of(company.id),
-            "applicantToken": signed_in(offered.applicant),
-            "session": member_caller(company, Role.OWNER),
-            "": Caller(),
-        }
+        self.callers = Callers(
+            {
+                "apiKey": lambda: key_of(company.id),
+                "applicantToken": lambda: signed_in(offered.applicant),
+                "session": lambda: member_caller(company, Role.OWNER),
+                "": Caller,
+            }
+        )
 
     def call(self, name: str, body: Any = None, **ids: str) -> Answer:
         """Call an operation as the first caller that it takes."""
         path, method, operation = OPERATIONS[name]
         caller = self.callers["".join(operation["security"][0])]
+        if name == "advance_clock":  # which only a sandbox has
+            caller = key_of(sandbox(self.company).id)
         where = path.format(**self.ids | ids)
         return (
             caller.get(where) if method == "get" else caller._send(method.upper(), where, body, {})

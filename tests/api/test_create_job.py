@@ -25,6 +25,8 @@ FIELDS = {
     "seats_free": int,
     "policy": dict,
     "seq": int,
+    "external_id": type(None),
+    "metadata": dict,
     "opened_at": str,
     "closed_at": type(None),
     "created_at": str,

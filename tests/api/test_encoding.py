@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.schemas import OPERATION, Operation
 from pipeline.api.rendering import NumberJSONRenderer, render_json, render_number_json
+from pipeline.api.v1.applications.receipts import OpaqueEventOut
 from pipeline.api.v1.events.outputs import EventOut, ToldEventOut
 from pipeline.api.v1.urls import urlpatterns
 from pipeline.domain.states import Status
 
 # The data of an event holds text and whole numbers: see `canonical_log_row` of the log.
-WITHOUT_FRACTIONS = {EventOut, ToldEventOut}
+WITHOUT_FRACTIONS = {EventOut, ToldEventOut, OpaqueEventOut}
 
 times = st.datetimes(timezones=st.just(UTC))
 whole = st.integers(min_value=-(2**70), max_value=2**70)

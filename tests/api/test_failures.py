@@ -163,7 +163,7 @@ def test_who_does_not_get_the_lock_in_time_is_told_to_come_again(
     locked, done = threading.Event(), threading.Event()
     holder = threading.Thread(target=_hold, args=(job, locked, done))
     holder.start()
-    assert locked.wait(10)
+    assert locked.wait(60)
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 50")
 
@@ -183,5 +183,5 @@ def _hold(job: UUID, locked: threading.Event, done: threading.Event) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM jobs_job WHERE id = %s FOR NO KEY UPDATE", [job])
         locked.set()
-        done.wait(20)
+        done.wait(60)
     connection.close()

@@ -51,7 +51,7 @@ def test_only_a_page_with_more_behind_it_links_to_the_next(acme: Caller, job: UU
     first = acme.get("/events", {"limit": "2"})
     whole = acme.get("/events")
 
-    assert f"after={first.json()['next_cursor']}" in first.headers["Link"]
+    assert f"cursor={first.json()['next_cursor']}" in first.headers["Link"]
     assert "Link" not in whole.headers
     assert whole.json()["next_cursor"]
 

@@ -111,9 +111,9 @@ def test_it_is_found_even_if_it_has_ended_since(killed: Callable[[Sent, str], No
 @pytest.mark.parametrize(
     ("sent_by", "module", "answer"),
     [
-        (keyed_posts.own_application, "applications", (409, "DUPLICATE_SUBMISSION")),
-        (keyed_posts.removal, "applications", (409, "INVALID_TRANSITION")),
-        (keyed_posts.a_job, "jobs", (201, None)),
+        (keyed_posts.own_application, "applications.views", (409, "DUPLICATE_SUBMISSION")),
+        (keyed_posts.removal, "applications.decisions", (409, "INVALID_TRANSITION")),
+        (keyed_posts.a_job, "jobs.views", (201, None)),
     ],
 )
 def test_only_the_id_from_the_key_makes_it_so(
@@ -123,7 +123,7 @@ def test_only_the_id_from_the_key_makes_it_so(
     module: str,
     answer: tuple[int, str | None],
 ) -> None:
-    monkeypatch.setattr(f"pipeline.api.v1.{module}.views.idempotent_row_id", lambda _: None)
+    monkeypatch.setattr(f"pipeline.api.v1.{module}.idempotent_row_id", lambda _: None)
     sent = sent_by()
     jobs = Job.objects.count()
     killed(sent, "after")

@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
-from jobs.models import ApiKey, Job
+from jobs.models import ApiKey, Job, Scope
 from pipeline.limits import idempotency
 from pipeline.models import Application, IdempotencyRecord
 from tests.support import factories, keyed_posts
-from tests.support.callers import Caller, code_of, signed_in
+from tests.support.callers import NEW_JOB, Caller, code_of, signed_in
 from tests.support.clock import let_time_pass
 from tests.support.keyed_posts import Sent, key_of, replayed, told
+from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("changes", [{"capacity": 0}, {"nonsense": 1}])
-def test_a_refusal_of_the_request_itself_is_kept(changes: dict[str, int]) -> None:
+def test_a_refusal_of_the_request_itself_is_not_kept(changes: dict[str, int]) -> None:
     sent = keyed_posts.a_job()
     first = sent.under("k", **changes)
 
     again, corrected = sent.under("k", **changes), sent.under("k")
+    repeated = sent.under("k")
 
-    assert code_of(first) == (400, "VALIDATION_ERROR")
-    assert told(again) == told(first)
-    assert replayed(again)
-    assert code_of(corrected) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert code_of(first) == code_of(again) == (400, "VALIDATION_ERROR")
+    assert not replayed(again)
+    assert (corrected.status_code, replayed(corrected)) == (201, False)
+    assert replayed(repeated)
+    assert told(repeated) == told(corrected)
+    assert Job.objects.count() == 1
+
+
+def test_what_was_missing_or_forbidden_is_found_under_the_same_key_once_it_is_there() -> None:
+    company = factories.company().id
+    writer, reader = key_of(company), key_of(company, Scope.READ)
+    draft = factories.job(company_id=company, open_now=False)
+    path = f"/jobs/{draft}/applications"
+    person = {"name": "A", "email": "a@x.org"}
+    answers = [Sent(reader, path, person).under("k")]
+    unknown = f"/applicants/{factories.applicant().id}"
+    submission = {"applicant_id": unknown.rpartition("/")[2]}
+    answers += [Sent(writer, path, submission).under("k")]
+
+    corrected = Sent(writer, "/jobs", NEW_JOB).under("k")
+
+    assert [code_of(each)[0] for each in answers] == [403, 404]
+    assert corrected.status_code == 201
 
 
 def test_a_conflict_is_not_kept() -> None:
@@ -105,6 +128,39 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
     assert Job.objects.count() == 1
 
 
+def test_an_answer_is_kept_although_its_connection_was_lost_after_the_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = keyed_posts.own_application()
+    keep = idempotency.keep_idempotent_answer
+    lost = []
+
+    def lose_connection_and_keep(*given: Any, **answer: Any) -> None:
+        pid = connection.connection.info.backend_pid
+        lost.extend(together([partial(terminate_backend, pid)]))
+        keep(*given, **answer)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(idempotency, "keep_idempotent_answer", lose_connection_and_keep)
+        first = sent.under("k")
+    made = Application.objects.get()
+    sent.caller.post(f"/applications/{made.id}/withdraw")
+
+    second = sent.under("k")
+
+    assert lost == [True]
+    assert first.status_code == 201
+    assert told(second) == told(first)
+    assert replayed(second)
+
+
+def terminate_backend(pid: int) -> bool:
+    """End a connection, and wait until it has ended."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 30000)", [pid])
+        return bool(cursor.fetchone()[0])
+
+
 def test_a_deadline_that_has_passed_has_passed_for_good() -> None:
     late = factories.application(factories.job(acknowledge_first_seat=True))
     let_time_pass(late.job_id, factories.WINDOW)
@@ -147,6 +203,7 @@ def test_without_a_credential_a_key_tells_nothing_about_others() -> None:
 def test_the_routes_whose_answers_hold_secrets_are_these() -> None:
     assert keyed_posts.routes_with_post(secret=True) == {
         "api-keys",
+        "applicants/<uuid:applicant_id>/tokens",
         "auth/token",
         "webhooks",
         "webhooks/<uuid:webhook_id>/rotate-secret",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import fields
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from jobs.models import Company
+from jobs.policies import Policy
 from tests.support import factories
-from tests.support.callers import UNKNOWN_ID, Caller, code_of, pointers
+from tests.support.callers import UNKNOWN_ID, Caller, code_of, key_of, pointers
+from tests.support.invariants import EXACT, numbers_in
+from tests.support.sandboxes import DAY, advance, line_with_offers, sandbox
 
 EVENT_FIELDS = [
     "seq",
@@ -25,7 +31,9 @@ EVENT_FIELDS = [
     "at",
     "effective_at",
     "data",
+    "prev_hash",
     "hash",
+    "application",
 ]
 
 
@@ -51,6 +59,32 @@ def test_following_the_log_by_seq_or_by_cursor_gives_the_same(acme: Caller, job:
     assert [event["seq"] for event in by_cursor["data"]] == [5, 6, 7, 8]
     assert by_cursor == by_seq
     assert acme.get(path, {"after_seq": "999"}).json() == {"data": [], "next_cursor": None}
+
+
+def test_every_number_in_the_log_is_whole_and_exact_in_any_client(company: Company) -> None:
+    test_company = sandbox(company)
+    largest = {
+        each.name: each.metadata["high"] for each in fields(Policy) if "high" in each.metadata
+    }
+    job, _ = line_with_offers(test_company, people=3, **largest | {"max_decays": None})
+    for _ in range(9):  # misses, at the highest price
+        advance(test_company, 31 * DAY)
+    caller = key_of(test_company.id)
+
+    text = caller.get(f"/jobs/{job}/events", {"limit": "200"}).content
+
+    log = json.loads(text)["data"]
+    assert {"DECAYED", "CLOCK_ADVANCED"} <= {event["event"] for event in log}
+    assert (
+        max(event["data"].get("ticket") or 0 for event in log) > 2_000
+    )  # the second miss costs twice as much
+    assert all(abs(number) < EXACT for event in log for number in numbers_in(event))
+
+
+@pytest.mark.parametrize("data", [{"ticket": 1.0}, {"policy": [{"places": 2.5}]}, [float("inf")]])
+def test_a_number_that_is_not_whole_would_be_seen(data: Any) -> None:
+    with pytest.raises(TypeError):
+        list(numbers_in(data))
 
 
 def test_the_log_of_one_application_and_of_one_kind(acme: Caller, job: UUID) -> None:

@@ -19,10 +19,11 @@ from pipeline.models import Application
 from tasks.enqueue import enqueue
 from tasks.models import Task, TaskTally, TaskTotal, TaskType
 from tests.api.test_health import beat, task_worker
-from tests.live.listening import Stream, wait_until
+from tests.live.listening import Stream
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.server import serving
+from tests.support.waiting import eventually
 
 ELSEWHERE = "203.0.113.7"
 
@@ -60,6 +61,20 @@ def test_they_say_how_the_lines_stand(django_assert_num_queries: Any) -> None:
     assert found["nextinline_oldest_overdue_seconds"] == 0
     assert 20 <= found["nextinline_decay_heartbeat_age_seconds"] < 40
     assert found["nextinline_database_up"] == 1
+
+
+@pytest.mark.django_db
+def test_monitoring_may_ask_each_process_at_its_own_address_and_pages_may_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(env, "METRICS_TOKEN", "of-a-test")
+    given = {"HTTP_HOST": "10.1.2.3:8000", "REMOTE_ADDR": ELSEWHERE}
+    client = Client()
+
+    assert scrape(client, **given, HTTP_AUTHORIZATION="Bearer of-a-test").status_code == 200
+    assert client.get("/health/ready", **given).status_code == 503  # type: ignore[arg-type]
+    assert client.get("/", **given).status_code == 400  # type: ignore[arg-type]
+    assert scrape(client, **given).status_code in (400, 404)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -215,7 +230,7 @@ def test_open_streams_are_counted_over_all_processes(
         open_ones = samples(get(url, "/metrics"))["nextinline_live_streams"]
         for stream in streams[:15]:
             stream.close()
-        wait_until(lambda: samples(get(url, "/metrics"))["nextinline_live_streams"] == 5)
+        eventually(lambda: samples(get(url, "/metrics"))["nextinline_live_streams"] == 5)
         for stream in streams[15:]:
             stream.close()
 
@@ -225,6 +240,6 @@ def test_open_streams_are_counted_over_all_processes(
 def get(url: str, path: str) -> str:
     """The text of an answer. Raises TimeoutError after ten seconds."""
     host = url.removeprefix("http://")
-    with closing(http.client.HTTPConnection(host, timeout=10)) as client:
+    with closing(http.client.HTTPConnection(host, timeout=60)) as client:
         client.request("GET", path)
         return client.getresponse().read().decode()

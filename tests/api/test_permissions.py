@@ -41,3 +41,12 @@ def test_a_key_that_may_write_may_read_but_manages_no_keys() -> None:
     assert RULES[Action.READ_COMPANY].allows_key({Scope.WRITE})
     assert not RULES[Action.CREATE_JOB].allows_key({Scope.READ})
     assert not RULES[Action.MANAGE_KEYS].allows_key(set(Scope))
+
+
+def test_no_other_scope_includes_that_of_portal_tokens() -> None:
+    rule = RULES[Action.MAKE_PORTAL_TOKENS]
+
+    assert rule.allows_key({Scope.APPLICANT_TOKENS})
+    assert not rule.allows_key({Scope.READ, Scope.WRITE})
+    others = [action for action in Action if RULES[action].allows_key({Scope.APPLICANT_TOKENS})]
+    assert others == [Action.MAKE_PORTAL_TOKENS]

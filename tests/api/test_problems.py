@@ -43,13 +43,23 @@ CONTRACT = {
     503: {"BUSY", "UNAVAILABLE"},
 }
 
-OF_WORK = {
+BESIDES = {
     400: {"UNKNOWN_TASK_TYPE", "INVALID_PAYLOAD", "INVALID_SCHEDULE", "INVALID_FILE"},
-    403: {"TYPE_NOT_ALLOWED"},
-    409: {"CONFIRMATION_NEEDED", "FILES_FULL", "LIMIT_REACHED"},
+    403: {"TYPE_NOT_ALLOWED", "NOT_A_SANDBOX"},
+    409: {
+        "CLOCK_LIMIT",
+        "CLOCK_MOVING",
+        "CONFIRMATION_NEEDED",
+        "EMAIL_NOT_REPEATABLE",
+        "EXTERNAL_ID_TAKEN",
+        "FILES_FULL",
+        "LIMIT_REACHED",
+        "NOT_REINSTATABLE",
+        "SANDBOX_FULL",
+    },
     429: {"BACKPRESSURE"},
 }
-"""What background work refuses besides."""
+"""What background work, places given back, repeated emails, own ids and sandboxes refuse."""
 
 INSIDES = re.compile(
     r"Traceback|File \"|\.py|SELECT|INSERT|UPDATE |psycopg|django|pipeline_|jobs_job|relation|"
@@ -84,14 +94,14 @@ def test_the_table_holds_the_contracts_codes_and_no_others() -> None:
     codes[503].add(problem_type_of(busy).code)
 
     assert codes == {
-        status: known | OF_WORK.get(status, set()) for status, known in CONTRACT.items()
+        status: known | BESIDES.get(status, set()) for status, known in CONTRACT.items()
     }
 
 
 def test_a_problem_has_every_member_and_the_seeds_envelope(acme: Caller, company: Company) -> None:
     job = factories.job(company_id=company.id)
     ann = {"name": "Ann", "email": "ann@example.org"}
-    acme.post(f"/jobs/{job}/applications", ann)
+    first = acme.post(f"/jobs/{job}/applications", ann)
 
     answer = acme.post(f"/jobs/{job}/applications", ann, x_request_id="my-id:1")
 
@@ -106,6 +116,7 @@ def test_a_problem_has_every_member_and_the_seeds_envelope(acme: Caller, company
         "code": "DUPLICATE_SUBMISSION",
         "request_id": "my-id:1",
         "errors": [],
+        "existing_id": first.json()["id"],
         "error": {"code": "DUPLICATE_SUBMISSION", "message": detail},
     }
 

@@ -9,7 +9,7 @@ import pytest
 from jobs.models import Company, Role
 from tests.api.test_access import CALLERS, EXPECTED, Scene, ask
 from tests.support import factories
-from tests.support.callers import SessionCaller, member_caller
+from tests.support.callers import Callers, SessionCaller, member_caller
 
 AS = {
     "viewer": "reader",
@@ -28,21 +28,28 @@ IN_PERSON = {
     ("post", "/api-keys"): 201,
     ("delete", "/api-keys/{key}"): 204,
     ("post", "/api-keys/{key}/revoke"): 200,
+    ("GET", "/api-keys/{key}/requests"): 200,
 }
 """What an owner may do, and no key."""
+
+
+KEYS_ONLY = {"/applicants/{applicant}/tokens", "/companies/me/requests"}
+"""What no person may do, only a key."""
 
 
 @pytest.fixture
 def scene(company: Company) -> Scene:
     """The scene of the table, with browsers."""
     scene = Scene(company)
-    scene.callers = {
-        "viewer": member_caller(company, Role.VIEWER),
-        "recruiter": member_caller(company, Role.RECRUITER),
-        "owner of the company": member_caller(company, Role.OWNER),
-        "person": SessionCaller().as_applicant(scene.application.applicant),
-        "owner of another company": member_caller(factories.company(), Role.OWNER),
-    }
+    scene.callers = Callers(
+        {
+            "viewer": lambda: member_caller(company, Role.VIEWER),
+            "recruiter": lambda: member_caller(company, Role.RECRUITER),
+            "owner of the company": lambda: member_caller(company, Role.OWNER),
+            "person": lambda: SessionCaller().as_applicant(scene.application.applicant),
+            "owner of another company": lambda: member_caller(factories.company(), Role.OWNER),
+        }
+    )
     return scene
 
 
@@ -55,6 +62,8 @@ def expected(who: str, row: Any) -> int:
         return IN_PERSON[method, path]
     if (method, path) in IN_PERSON and who == "owner of another company":
         return 404 if "{key}" in path else IN_PERSON[method, path]
+    if path in KEYS_ONLY:
+        return 403
     if (method, path) in OWNERS_ONLY and who == "recruiter":
         return 403
     return int(statuses[CALLERS.index(AS[who])])

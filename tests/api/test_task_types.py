@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 from jobs.models import Company
 from pipeline.background.catalog import COMPANY_TYPES
 from tasks import control
+from tests.support.background_tasks import row_of
 from tests.support.callers import Caller, code_of
+from tests.support.handlers import Run
+from tests.support.weeks import two_weeks
 
 
 def told(caller: Caller, key: str = "demo.sleep") -> Any:
@@ -56,3 +61,47 @@ def test_a_pause_of_the_site_is_told_and_not_a_companys_to_take_back(acme: Calle
 def test_what_no_company_may_start_cannot_be_paused_either(acme: Caller) -> None:
     for key in ("mail.send", "demo.sleep@1", "nothing"):
         assert code_of(acme.post(f"/task-types/{key}/pause")) == (404, "NOT_FOUND")
+
+
+def test_a_pending_task_says_that_its_type_is_paused(acme: Caller, other: Caller) -> None:
+    acme.post("/task-types/demo.sleep/pause")
+    started = acme.post("/tasks", {"type": "demo.sleep"}).json()
+    path = f"/tasks/{started['id']}"
+    paused = acme.get(path)
+
+    assert (started["status"], started["type_paused"]) == ("PENDING", True)
+    assert paused.json()["type_paused"] is True
+    assert acme.get("/tasks").json()["data"][0]["type_paused"] is True
+    assert other.post("/tasks", {"type": "demo.sleep"}).json()["type_paused"] is False
+
+    acme.post("/task-types/demo.sleep/resume")
+
+    assert acme.get(path, if_none_match=paused.headers["ETag"]).json()["type_paused"] is False
+    control.pause("demo.sleep", actor="admin")
+    assert acme.get(path).json()["type_paused"] is True
+    assert acme.post(f"{path}/cancel").json()["type_paused"] is False
+
+
+def test_results_fit_the_documented_schemas(
+    acme: Caller, company: Company, transactional_db: None
+) -> None:
+    job = two_weeks(company)
+    csv = b"name,email\nMia,mia@example.org\nOle,nonsense\n"
+    imported = acme.post(f"/jobs/{job}/applications/import", csv, content_type="text/csv").json()
+    import_id = str(row_of(imported["id"]).payload["import_id"])
+    payloads: dict[str, dict[str, Any]] = {
+        "applications.import": {"import_id": import_id},
+        "applications.export": {"job_id": str(job), "format": "csv"},
+        "log.export": {"job_id": str(job), "format": "jsonl"},
+        "report.weekly": {"job_id": str(job)},
+        "line.what_if": {"job_id": str(job), "capacity": 2},
+        "demo.sleep": {"seconds": 0},
+    }
+
+    results = {key: Run(key, payload, company.id).result for key, payload in payloads.items()}
+
+    assert results.keys() == COMPANY_TYPES.keys()
+    for key, result in results.items():
+        schema = told(acme, key)["result_schema"]
+        assert list(Draft202012Validator(schema).iter_errors(result)) == [], key
+        assert result.keys() <= schema["properties"].keys()

@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client, RequestFactory
 from rest_framework.exceptions import Throttled
 
+from jobs.models import Company
 from pipeline.api.throttles import check_throttle
 from pipeline.config import env
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.maintenance.expired_rows import remove_expired_rows
 from pipeline.models import Throttle
 from tests.support import factories
-from tests.support.callers import Caller, code_of, person
+from tests.support.callers import Answer, Caller, code_of, key_of, person
 from tests.support.round_trips import round_trips_of
 from tests.support.together import together
 
@@ -90,6 +92,43 @@ def test_without_a_credential_and_with_a_wrong_one_the_address_counts(
 
     assert answers == [(401, "NOT_AUTHENTICATED")] * 3 + [(429, "THROTTLED")] * 2
     assert Client(REMOTE_ADDR="192.0.2.9").get("/api/v1/jobs").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("rate", "path"), [("replay", "replay"), ("replay", "summary"), ("verify", "verify")]
+)
+def test_long_reads_have_a_rate_for_each_credential_whatever_job_they_read(
+    acme: Caller, company: Company, settings: Any, rate: str, path: str
+) -> None:
+    settings.THROTTLE_RATES = OFF | {rate: (2, 60)}
+    jobs = [factories.job(company_id=company.id) for _ in range(3)]
+
+    answers = [acme.get(f"/jobs/{job}/{path}").status_code for job in jobs]
+    another = key_of(company.id).get(f"/jobs/{jobs[2]}/{path}").status_code
+
+    assert answers == [200, 200, 429]
+    assert another == 200
+
+
+def test_uploads_have_a_rate_shared_by_pages_and_programs(
+    acme: Caller, company: Company, recruiter: Client, settings: Any
+) -> None:
+    settings.THROTTLE_RATES = OFF | {"import": (1, 60)}
+    job = factories.job(company_id=company.id)
+    csv = b"name,email\nAna,ana@example.org\n"
+
+    def upload() -> Answer:
+        return acme.post(f"/jobs/{job}/applications/import", csv, content_type="text/csv")
+
+    def give() -> Any:
+        file = SimpleUploadedFile("people.csv", csv)
+        return recruiter.post(f"/company/jobs/{job}/import/", {"file": file})
+
+    assert [upload().status_code for _ in range(2)] == [202, 429]
+    assert give().status_code == 302
+    refused = give()
+    assert refused.status_code == 422
+    assert "You have uploaded many files. Try again in" in refused.content.decode()
 
 
 def test_a_rate_that_is_off_counts_nothing(nobody: Caller, settings: Any) -> None:

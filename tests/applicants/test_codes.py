@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core import mail
 from django.db import connection
 from django.db.models import F
@@ -44,6 +45,7 @@ def test_the_mail_begins_with_the_code_and_says_how_long_it_is_valid() -> None:
     assert message.subject == codes.SUBJECT
     assert message.body.startswith(f"{code_to(ANN)}\n")
     assert "10 minutes" in message.body
+    assert f"{settings.SITE_URL}/code/" in message.body
     assert "If this wasn't you, ignore this email" in message.body
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection, transaction
@@ -13,12 +14,20 @@ from django.db import connection, transaction
 from jobs.models import Job
 from pipeline.audit.verify import TURNS, verify_job
 from pipeline.domain.errors import VerifierBusy
+from pipeline.domain.states import Move, ReinstatementReason
 from pipeline.line.event_log import GENESIS, chained_hash
-from pipeline.models import Event
+from pipeline.line.lock import lock_job_of
+from pipeline.line.moves import make_move
+from pipeline.line.write import write
+from pipeline.models import Application, Event
+from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job, pause_job
+from pipeline.services.reinstate import reinstate
 from pipeline.services.verify import verify
+from pipeline.services.withdraw import withdraw
 from tasks.advisory_locks import VERIFY_TURN
 from tests.support import factories
+from tests.support.applicants import leave
 from tests.support.clock import let_time_pass
 from tests.support.together import together
 
@@ -121,6 +130,31 @@ def test_a_seat_without_a_proof_of_the_address_is_named(
     assert first_bad_seq(job_id) == seq
 
 
+@pytest.mark.parametrize(
+    ("event", "change"),
+    [
+        ("ACKNOWLEDGED", set_data(via_key="no id")),
+        ("ACKNOWLEDGED", set_data(via_key=None)),
+        ("ACKNOWLEDGED", lambda row: setattr(row, "actor_kind", "COMPANY")),
+        ("PROMOTED", set_data(via_key=str(uuid4()))),
+        ("APPLIED", set_data(via_key=str(uuid4()))),
+    ],
+)
+def test_an_act_through_a_key_is_an_applicants_own(
+    event: str, change: Callable[[Event], Any]
+) -> None:
+    job_id = factories.job()
+    first, second = factories.applications(job_id, 2)
+    withdraw(application_id=first.id, actor=factories.owner_of(first))
+    actor = replace(factories.owner_of(second), via_key=uuid4())
+    acknowledge(application_id=second.id, actor=actor)
+    assert verify_job(job_id).is_sound
+
+    seq = forge(job_id, event, change)
+
+    assert first_bad_seq(job_id) == seq
+
+
 def test_a_lapse_says_its_reason_only_if_the_application_was_unverified() -> None:
     unverified, missed = factories.job(), factories.job(acknowledge_first_seat=True, max_decays=0)
     factories.application(unverified, verified=False)
@@ -198,3 +232,68 @@ def test_only_so_many_are_verified_in_turn_and_the_command_needs_no_turn() -> No
     assert isinstance(refused, VerifierBusy)
     assert verified.is_sound
     assert verify_job(job_id, in_turn=True).is_sound
+
+
+@pytest.fixture
+def given_back() -> UUID:
+    """A job in which a miss was given back while somebody else holds the seat."""
+    job_id = factories.job(acknowledge_first_seat=True)
+    missed, _next, _third = factories.applications(job_id, 3)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    reason = ReinstatementReason.OUR_ERROR
+    reinstate(application_id=missed.id, reason=reason, actor=factories.RECRUITER)
+    return job_id
+
+
+def test_a_place_that_was_given_back_is_sound(given_back: UUID) -> None:
+    forge(given_back, "REINSTATED", lambda row: None)
+
+    assert verify_job(given_back).is_sound
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_data(ticket=0),
+        set_data(tie=1),
+        set_data(decay_count=1),
+        set_data(eligible_at="2126-01-01T00:00:00.000000Z"),
+        lambda row: setattr(row, "cause_seq", None),
+        lambda row: setattr(row, "cause_seq", 3),
+        lambda row: setattr(row, "event", "VERIFIED"),
+    ],
+)
+def test_a_reinstatement_that_gives_back_anything_else_is_named(
+    given_back: UUID, change: Callable[[Event], Any]
+) -> None:
+    seq = forge(given_back, "REINSTATED", change)
+
+    assert first_bad_seq(given_back) == seq
+
+
+@pytest.mark.parametrize("event", ["APPLIED", "DECAYED"])
+def test_whoever_comes_into_the_line_ahead_of_its_end_is_named(event: str) -> None:
+    job_id = factories.job(capacity=1)
+    factories.applications(job_id, 3)
+    if event == "DECAYED":
+        leave(Application.objects.get(job_id=job_id, status="ACTIVE"))
+        let_time_pass(job_id, factories.WINDOW)
+        factories.settle_all()
+    assert verify_job(job_id).is_sound
+
+    seq = forge(job_id, event, set_data(ticket=-1))
+
+    assert first_bad_seq(job_id) == seq
+
+
+def test_a_place_cannot_be_given_back_without_a_miss() -> None:
+    job_id = factories.job()
+    factories.applications(job_id, 2)
+    _seated, waiting = Application.objects.filter(job_id=job_id).order_by("id")
+    with transaction.atomic():
+        job = lock_job_of(waiting.id)
+        make_move(job, job.application(waiting.id), Move.REINSTATE, actor=factories.RECRUITER)
+        write(job)
+
+    assert first_bad_seq(job_id) == factories.row_of(job_id).seq

@@ -9,7 +9,7 @@ from django.db import connection
 
 from pipeline.audit import heavy_reads
 from pipeline.audit.heavy_reads import turn_for_heavy_read
-from pipeline.audit.replay import replay, replay_page
+from pipeline.audit.replay import replay, replay_one_page
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import LogReadersBusy
 from tests.support import factories
@@ -81,7 +81,7 @@ def test_the_pages_of_a_replay_are_the_whole_line_of_one_moment() -> None:
 
     waiting = []
     for after in range(0, len(whole.waitlist), 10):
-        page = replay_page(job_id, seq=whole.seq, after=after, limit=10)
+        page = replay_one_page(job_id, seq=whole.seq, after=after, limit=10)
         assert page.active == (whole.active if after == 0 else [])
         assert page.pending == (whole.pending if after == 0 else [])
         assert page.next_after == (after + 10 if after + 10 < len(whole.waitlist) else None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
+from django.urls import resolve
 from playwright.sync_api import Page, expect
 
 STORIES = "test_stories.py"
@@ -24,19 +27,33 @@ PRESSED = {
     "add_person": STORIES,
     "api_keys": "test_keys_are_made_and_revoked",
     "apply": STORIES,
+    "check_receipt": "test_a_receipt_is_checked",
+    "apply_as": "test_the_steps_of_the_readme_take_three_minutes",
+    "demo_sign_in": "test_the_steps_of_the_readme_take_three_minutes",
     "choose_company_emails": "test_a_member_chooses_their_emails",
     "confirm_mine": STORIES,
+    "dead_ticked": "test_dead_letters_are_replayed_all_at_once_and_discarded",
+    "run_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
     "dead_replay": "test_dead_letters_are_replayed_all_at_once_and_discarded",
     "decide": STORIES,
+    "annotate": "test_notes_tags_and_links_are_added",
+    "saved_view": "test_a_view_is_saved",
+    "decide_many": "test_several_people_are_decided_on_and_it_is_undone",
+    "undo_decision": "test_several_people_are_decided_on_and_it_is_undone",
     "edit_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
     "edit_webhook": WEBHOOKS,
     "end_schedule": "test_a_schedule_is_made_changed_switched_off_and_deleted",
     "end_webhook": WEBHOOKS,
     "enter_code": STORIES,
     "erase_me": "test_an_applicant_erases_themselves",
+    "import_start": "test_a_file_is_checked_imported_and_undone",
+    "import_undo": "test_a_file_is_checked_imported_and_undone",
     "import_applications": "test_a_file_is_imported_and_the_page_follows",
     "job_capacity": "test_seats_are_changed",
+    "planned_seats": "test_seats_are_planned_and_cancelled",
+    "cancel_planned_seats": "test_seats_are_planned_and_cancelled",
     "job_close": STORIES,
+    "job_delete": "test_a_draft_is_deleted",
     "job_open": "test_a_draft_is_opened",
     "job_pause": STORIES,
     "job_retention": "test_retention_is_saved",
@@ -48,6 +65,7 @@ PRESSED = {
     "prepare_export": "test_a_long_log_is_prepared_and_taken_away",
     "redeliver_webhook": WEBHOOKS,
     "redeliver_webhooks": WEBHOOKS,
+    "reinstate": "test_a_place_is_given_back",
     "report_schedule": "test_a_report_is_made_read_and_made_every_monday",
     "revoke_key": "test_keys_are_made_and_revoked",
     "rotate_webhook": WEBHOOKS,
@@ -73,6 +91,7 @@ PRESSED = {
     "type_pause": "test_a_type_is_paused_and_resumed",
     "type_resume": "test_a_type_is_paused_and_resumed",
     "verify_log": STORIES,
+    "what_if": "test_other_rules_are_tried_on_the_past",
     "withdraw_mine": STORIES,
     "work": "test_a_task_is_started_seen_moving_and_cancelled",
 }
@@ -81,3 +100,11 @@ PRESSED = {
 def shows(page: Page, text: str) -> None:
     """Wait until the page's content has the text."""
     expect(page.locator("#main")).to_contain_text(text)
+
+
+def buttons_of(page: Page) -> set[str]:
+    """The names of the addresses to which the page's forms are posted."""
+    actions = page.evaluate(
+        "() => [...document.querySelectorAll('form[method=post]')].map(f => f.action)"
+    )
+    return {str(resolve(urlsplit(action).path).url_name) for action in actions}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
@@ -17,9 +19,12 @@ from playwright.sync_api import BrowserContext, Page
 from applicants.browser import JUST_SENT, PROVING, remember_address_in_browser, sign_in_browser
 from applicants.models import Applicant
 from jobs.models import User
+from tests.browser.site import WIDTHS
 from tests.support.environment import ROOT
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RULES_OF_COLOURS = ["color-contrast", "link-in-text-block"]
+AXE = Axe().axe_script
 PICTURES = ROOT / "screenshots"
 ALLAUTH = "allauth.account.auth_backends.AuthenticationBackend"
 
@@ -52,12 +57,26 @@ def half_a_minute_later(page: Page, email: str) -> None:
             page.context.add_cookies([{**cookie, "value": response.cookies[PROVING].coded_value}])
 
 
-def axe(page: Page) -> None:
-    """Fail with a list of what on the page keeps somebody from using it."""
-    results = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
+def axe(page: Page, *, apart_from: str = "") -> None:
+    """Fail with a list of what on the page keeps somebody from using it, apart from one rule."""
+    rules = {apart_from: {"enabled": False}} if apart_from else {}
+    _fail_with_faults(page, {"runOnly": {"type": "tag", "values": RULES}, "rules": rules})
+
+
+def axe_in_the_dark(page: Page) -> None:
+    """Do the same for a reader who likes it dark: only colours are others then."""
+    page.emulate_media(color_scheme="dark")
+    _fail_with_faults(page, {"runOnly": {"type": "rule", "values": RULES_OF_COLOURS}})
+
+
+def _fail_with_faults(page: Page, how: dict[str, Any]) -> None:
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE)
+    how = how | {"resultTypes": ["violations"]}  # not every element that is right
+    faults = page.evaluate("how => axe.run(how).then((found) => found.violations)", how)
     found = [
         f"{fault['id']} ({fault['impact']}): {fault['help']}\n    {_places(fault)}"
-        for fault in results.response["violations"]
+        for fault in faults
     ]
     assert found == [], f"{page.url}:\n" + "\n".join(found)
 
@@ -74,6 +93,16 @@ def no_sideways_scroll(page: Page) -> None:
         }"""
     )
     assert wider == [], f"{page.url} is wider than {page.viewport_size}:\n" + "\n".join(wider)
+
+
+@contextmanager
+def narrow(page: Page) -> Iterator[None]:
+    """Look at a page through the narrowest window while the block runs."""
+    usual = page.viewport_size
+    assert usual
+    page.set_viewport_size({**usual, "width": WIDTHS["narrow"]})
+    yield
+    page.set_viewport_size(usual)
 
 
 def shot(page: Page, name: str) -> None:

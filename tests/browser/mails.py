@@ -8,7 +8,7 @@ import re
 import time
 from pathlib import Path
 
-PATIENCE_SECONDS = 15
+PATIENCE_SECONDS = 60
 
 
 def last_mail(folder: Path, address: str, *, saying: str = "") -> str:

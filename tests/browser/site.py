@@ -9,6 +9,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 OpenPage = Callable[..., Page]
+WIDTHS = {"desktop": 1280, "phone": 360, "narrow": 320}
 
 
 @dataclass(frozen=True)

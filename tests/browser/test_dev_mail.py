@@ -24,7 +24,7 @@ def test_the_development_mailbox(
     browser_page: OpenPage, live_server: Any, settings: Any, tmp_path: Path
 ) -> None:
     settings.DEV_MAIL, settings.DEV_MAIL_FOLDER = True, tmp_path
-    settings.EMAIL_BACKEND = "pipeline.mail.dev_mailbox.Backend"
+    settings.EMAIL_BACKEND = "pipeline.mail.dev_mailbox.DevMailboxBackend"
     send_mail("Your turn", f"Confirm here: {live_server.url}/sign-in/", None, ["ana@example.org"])
     mailbox = live_server.url + reverse("dev_mails")
 
@@ -64,7 +64,7 @@ def test_a_mail_that_was_sent_can_be_seen_as_html(
     browser_page: OpenPage, live_server: Any, settings: Any, tmp_path: Path
 ) -> None:
     settings.DEV_MAIL, settings.DEV_MAIL_FOLDER = True, tmp_path
-    settings.EMAIL_BACKEND = "pipeline.mail.dev_mailbox.Backend"
+    settings.EMAIL_BACKEND = "pipeline.mail.dev_mailbox.DevMailboxBackend"
     sample = previews.preview_of("promoted")
     assert sample
     send_mail("Your turn", sample.text, None, ["ana@example.org"], html_message=sample.html)

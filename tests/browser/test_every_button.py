@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -9,8 +10,8 @@ from allauth.mfa.models import Authenticator
 from playwright.sync_api import expect
 
 from applicants.models import Applicant
-from jobs.models import ApiKey, Membership, Retention, Role
-from pipeline.models import Email
+from jobs.models import ApiKey, JobPosting, Membership, Retention, Role
+from pipeline.models import Email, PlannedSeats
 from tests.browser.buttons import shows
 from tests.browser.helpers import axe
 from tests.browser.mails import last_mail
@@ -31,6 +32,16 @@ def test_a_draft_is_opened(owner: Hands, world: World) -> None:
     assert factories.row_of(world.draft).status == "OPEN"
 
 
+def test_a_draft_is_deleted(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/jobs/{world.draft}/")
+
+    owner.follow("Delete draft…")
+    owner.press("Delete draft")
+
+    shows(owner.page, "is deleted.")
+    assert not JobPosting.objects.filter(job_id=world.draft).exists()
+
+
 def test_seats_are_changed(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.job}/capacity/")
 
@@ -40,6 +51,21 @@ def test_seats_are_changed(owner: Hands, world: World) -> None:
 
     shows(owner.page, "The job now has 11 seats.")
     assert factories.row_of(world.job).capacity == 11
+
+
+def test_seats_are_planned_and_cancelled(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/jobs/{world.job}/planned-seats/")
+    day = datetime.now(UTC).date() + timedelta(days=10)
+
+    owner.fill("How many seats", "2")
+    owner.fill("On", day.isoformat())
+    owner.press("Plan these seats")
+
+    shows(owner.page, "2 seats open")
+    assert PlannedSeats.objects.get(job_id=world.job).seats == 2
+    owner.press("Cancel plan 1")
+    shows(owner.page, "No seats are planned.")
+    assert not PlannedSeats.objects.filter(job_id=world.job).exists()
 
 
 def test_settings_are_saved(owner: Hands, world: World) -> None:
@@ -86,6 +112,17 @@ def test_people_are_decided_on(owner: Hands, world: World, button: str, outcome:
 
     shows(owner.page, world.waiting.name)
     assert factories.status_of(world.waiting) == outcome
+
+
+def test_a_place_is_given_back(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/applications/{world.missed.id}/")
+
+    owner.follow("Give the place back…")
+    owner.page.get_by_label("An accommodation for the applicant").check()
+    owner.press("Give the place back")
+
+    shows(owner.page, f"{world.missed.name} has the former place back")
+    assert factories.event_names(world.job)[-1] in ("REINSTATED", "PROMOTED")
 
 
 def test_the_team_grows_changes_and_shrinks(owner: Hands, site: Site, world: World) -> None:

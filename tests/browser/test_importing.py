@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pipeline.imports.admit import admit_rows
+from pipeline.imports.check import check_import_rows
+from pipeline.imports.undo import undo_import
 from pipeline.models import ImportRun
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands
@@ -60,6 +62,33 @@ def test_a_file_is_imported_and_the_page_follows(
     _looks_well(page.url, page, site, world, browser_page)
     owner.follow("To the pipeline")
     expect(page.locator("h1")).to_be_visible()
+
+
+def test_a_file_is_checked_imported_and_undone(
+    owner: Hands, world: World, site: Site, browser_page: OpenPage, file: Path
+) -> None:
+    page = owner.page
+    page.goto(f"/company/jobs/{world.job}/import/")
+    page.get_by_label("CSV file").set_input_files(file)
+    owner.press("Check only")
+    expect(page.locator(".panel-head .chip")).to_have_text("Checking")
+    run = ImportRun.objects.filter(file__job_id=world.job).latest("file_id")
+
+    check_import_rows(run.file_id)
+    expect(page.locator("#main")).to_contain_text("Nobody was added and nobody was emailed.")
+    axe(page)
+    shot(page, "import_checked-light")
+    owner.press("Import 400 people")
+    admit_rows(run.file_id)
+    expect(page.locator(".panel-head .chip")).to_have_text("Done")
+    page.get_by_text("Undo the import…").click()
+    _looks_well(page.url, page, site, world, browser_page)
+    page.get_by_role("button", name="Remove up to").click()
+    undo_import(run.file_id)
+
+    expect(page.locator("#main")).to_contain_text("The import was undone.")
+    axe(page)
+    shot(page, "import_undone-light")
 
 
 def _looks_well(

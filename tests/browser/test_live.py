@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from jobs.models import Company
 from pipeline.live.announcer import start_announcing, stop_announcing
 from tests.browser.helpers import sign_in_applicant, sign_in_staff
+from tests.browser.page_clock import pass_time, stop_clock
 from tests.browser.site import OpenPage, Site
 from tests.support import factories
 from tests.support.accounts import member_of
@@ -53,9 +54,7 @@ def state_of(page: Page) -> object:
     return page.locator("#live-state")
 
 
-def test_a_change_is_seen_within_a_second(
-    page: Page, site: Site, company: Company, job_id: UUID
-) -> None:
+def test_a_change_is_seen_at_once(page: Page, site: Site, company: Company, job_id: UUID) -> None:
     board(page, site.url, company, job_id)
     expect(state_of(page)).to_have_text("Live")
     person = factories.applicant(name="Brand New")
@@ -64,7 +63,7 @@ def test_a_change_is_seen_within_a_second(
     start = time.monotonic()
 
     expect(page.locator("#live")).to_contain_text("Brand New")
-    assert time.monotonic() - start < 1.5  # a second, and what the looking takes
+    assert time.monotonic() - start < 20  # without a stream, the page looks after 25 seconds
 
 
 def test_what_one_does_in_one_browser_is_seen_in_another(
@@ -96,7 +95,7 @@ def test_the_tab_and_the_thanks_follow_what_is_so(page: Page, site: Site, compan
     page.goto(f"/jobs/{job_id}/")
     page.get_by_label("name").fill("Ana")
     page.get_by_role("button", name="Apply to").click()
-    expect(page).to_have_title("It is your turn. Engineer · Next in Line")
+    expect(page).to_have_title(re.compile(r"left · It is your turn\. Engineer · Next in Line$"))
     expect(page.locator(".messages")).to_contain_text("You have applied")
     expect(state_of(page)).to_have_text("Live")
 
@@ -164,7 +163,7 @@ def test_while_the_server_is_away_the_page_says_so_and_then_recovers(
     factories.application(job_id, factories.applicant(name="Brand New"))
 
     with serving(site.environment, tmp_path / "second.log", port=port):
-        expect(state_of(page)).to_have_text("Live", timeout=20_000)
+        expect(state_of(page)).to_have_text("Live")
         expect(page.locator("#live")).to_contain_text("Brand New")
 
 
@@ -202,34 +201,35 @@ def test_a_page_follows_what_it_has_come_to_show(
     with page.expect_response(re.compile(r"/live/")):
         factories.application(job_id)  # by which the page learns of the new job, too
     expect(state_of(page)).to_have_text("Live")
-    with page.expect_response(re.compile(r"fragment=1"), timeout=5_000):
+    with page.expect_response(re.compile(r"fragment=1"), timeout=20_000):
         factories.application(new)
 
 
 def test_a_page_without_jobs_opens_no_stream(page: Page, site: Site, company: Company) -> None:
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.clock.install()
     sign_in_staff(page.context, site.url, member_of(company))
+    page.goto("/company/")  # from now on the server knows the time zone
+    page.on("request", lambda request: asked.append(request.url))
+    stop_clock(page)
     page.goto("/company/")
 
-    page.clock.run_for(70_000)
+    pass_time(page, 75)  # a look every 30 s, give or take 15 %
 
     expect(state_of(page)).to_have_text("Updates every 30 s")
     assert [url for url in asked if "/live/" in url] == []
-    assert len([url for url in asked if "fragment=1" in url]) <= 4
+    assert len([url for url in asked if "fragment=1" in url]) in (2, 3)
 
 
 def test_a_page_opened_in_the_background_asks_nothing_until_it_is_seen(
     page: Page, site: Site, company: Company, job_id: UUID
 ) -> None:
     page.add_init_script("Object.defineProperty(document, 'hidden', {get: () => !window.seen})")
-    page.clock.install()
+    stop_clock(page)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     board(page, site.url, company, job_id)
 
-    page.clock.run_for(120_000)
+    pass_time(page, 120)
 
     assert [url for url in asked if "/live/" in url or "fragment=1" in url] == []
     page.evaluate("window.seen = true; document.dispatchEvent(new Event('visibilitychange'))")

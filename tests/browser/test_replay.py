@@ -12,11 +12,21 @@ from tests.browser.helpers import no_sideways_scroll, sign_in_staff
 from tests.browser.site import OpenPage, Site
 from tests.support import factories
 from tests.support.accounts import member_of
+from tests.support.applicants import leave
 
 pytestmark = pytest.mark.slow
 
 HEAD = 8
 """Events of the job: created, opened, and six people applied."""
+
+KEEP_MOVES = """() => {
+    window.moved = [];
+    const animate = Element.prototype.animate;
+    Element.prototype.animate = function (...how) {
+        window.moved.push(this.tagName);
+        return animate.apply(this, how);
+    };
+}"""
 
 
 @pytest.fixture
@@ -82,7 +92,7 @@ def test_it_plays_to_the_end_and_can_be_paused(replay: Page) -> None:
     replay.locator("#speed").select_option("1")
     play.click()  # at the end it begins anew
     expect(play).to_have_text("Pause")
-    expect(replay.locator(".this-event")).to_contain_text(f"Event 2 of {HEAD}")
+    expect(replay.locator(".this-event")).to_contain_text(re.compile(f"Event [2-7] of {HEAD}"))
     play.click()
     expect(play).to_have_text("Play")
     paused = slider(replay).input_value()
@@ -139,3 +149,37 @@ def test_nothing_sticks_out_on_a_narrow_phone(
         assert box
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 320
+
+
+def test_the_slider_of_the_board_shows_the_line_as_it_was(replay: Page) -> None:
+    replay.goto(replay.url.replace("replay/", ""))
+
+    slider(replay).focus()
+    replay.keyboard.press("Home")
+
+    expect(replay.locator("#rewound")).to_contain_text(f"Event 1 of {HEAD}")
+    expect(replay.locator("#rewound .person-shape")).to_have_count(0)
+    replay.keyboard.press("End")
+    expect(replay.locator("#rewound")).to_contain_text(f"Event {HEAD} of {HEAD}")
+    expect(replay.locator("#rewound .person-shape")).to_have_count(4)
+    expect(slider(replay)).to_have_attribute("aria-valuetext", re.compile("4 people wait in line"))
+
+
+@pytest.mark.parametrize(("motion", "moves"), [("no-preference", True), ("reduce", False)])
+def test_who_is_offered_a_seat_goes_there_unless_motion_is_unwanted(
+    browser_page: OpenPage, site: Site, company: Company, motion: str, moves: bool
+) -> None:
+    people = factories.applications(factories.job(company_id=company.id), 3)
+    leave(people[0])  # event 6 is the withdrawal, event 7 the promotion
+    page = browser_page(reduced_motion=motion)
+    sign_in_staff(page.context, site.url, member_of(company))
+    page.goto(f"/company/jobs/{people[0].job_id}/")
+    slider(page).focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#rewound")).to_contain_text("Event 6 of 7")
+
+    page.evaluate(KEEP_MOVES)
+    page.keyboard.press("ArrowRight")
+
+    expect(page.locator("#rewound")).to_contain_text("Event 7 of 7")
+    assert page.evaluate("window.moved") == (["circle", "g"] if moves else [])

@@ -93,6 +93,22 @@ def _can_be_used_by_everybody(
     shot(narrow, "report-narrow")
 
 
+@pytest.mark.usefixtures("worker")
+def test_other_rules_are_tried_on_the_past(owner: Hands, company: Company) -> None:
+    job = two_weeks(company, ZONE)
+    page = owner.page
+    page.goto(f"/company/jobs/{job}/what-if/")
+    page.get_by_label("Hours to confirm a seat").fill("2")
+
+    owner.press("Run the past again")
+
+    result = page.get_by_role("heading", name="What other rules would have done")
+    expect(result).to_be_visible(timeout=PATIENCE_MS)
+    shows(page, "Tried: to confirm: 2 h.")
+    axe(page)
+    no_sideways_scroll(page)
+
+
 def test_a_long_log_is_prepared_and_taken_away(
     owner: Hands, company: Company, expected_problems: list[str]
 ) -> None:

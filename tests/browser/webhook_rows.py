@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_webhook
+from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
 
 ANSWER = "upstream is not available right now; " * 20
 
@@ -33,7 +33,7 @@ def make_webhooks(company_id: UUID) -> Webhooks:
     WebhookEndpoint.objects.filter(id=off.id).update(
         is_active=False, off_reason="GONE", off_at=Now()
     )
-    sent = [send_test_webhook(company_id=company_id, endpoint_id=working.id) for _ in range(3)]
+    sent = [send_test_to_endpoint(company_id=company_id, endpoint_id=working.id) for _ in range(3)]
     WebhookDelivery.objects.filter(id=sent[0].id).update(state="DELIVERED", attempts=1)
     WebhookDelivery.objects.filter(id=sent[1].id).update(
         state="FAILED", attempts=10, last_error="TIMEOUT"

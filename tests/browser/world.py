@@ -48,6 +48,7 @@ class World:
     applicant: Applicant
     offered: Application
     waiting: Application
+    missed: Application
     work: Work
     webhooks: Webhooks
 
@@ -88,6 +89,7 @@ def make_world() -> World:
         applicant=me,
         offered=_apply(offer, me),
         waiting=crowd[16],
+        missed=crowd[9],
         work=make_work(company.id, job, owner.id),
         webhooks=make_webhooks(company.id),
     )

@@ -154,7 +154,7 @@ def test_up_that_cannot_start_says_why_in_one_sentence(
             {"EMAIL_BACKEND": "my.Backend", "EMAIL_URL": "smtp://mail.example.org"},
             "my.Backend mail.example.org",
         ),
-        ({}, "pipeline.mail.dev_mailbox.Backend"),
+        ({}, "pipeline.mail.dev_mailbox.DevMailboxBackend"),
     ],
 )
 def test_the_email_backend_is_the_one_that_is_named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import product
 from typing import Any
 
@@ -11,15 +12,26 @@ from django.db import transaction
 from jobs.models import Job
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import IllegalMove
-from pipeline.domain.states import DECISIONS, EVENTS, MOVES, Move, Outcome, Status, status_after
+from pipeline.domain.states import (
+    DECISIONS,
+    EVENTS,
+    MOVES,
+    VERIFY_WITHIN,
+    Move,
+    Outcome,
+    Status,
+    status_after,
+)
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
+from pipeline.line.misses import give_place_back, read_last_miss
 from pipeline.line.moves import make_move
 from pipeline.line.write import write
 from pipeline.models import Application, Event
 from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
+from tests.support.clock import let_time_pass
 
 LEGAL = """
 -                       SEAT         ACTIVE                  APPLIED            -
@@ -32,6 +44,8 @@ PENDING_ACKNOWLEDGMENT  ACKNOWLEDGE  ACTIVE                  ACKNOWLEDGED       
 PENDING_ACKNOWLEDGMENT  EXTEND       PENDING_ACKNOWLEDGMENT  DEADLINE_EXTENDED  -
 PENDING_ACKNOWLEDGMENT  DECAY        WAITLIST                DECAYED            -
 PENDING_ACKNOWLEDGMENT  LAPSE        INACTIVE                LAPSED             LAPSED
+WAITLIST                REINSTATE    WAITLIST                REINSTATED         -
+INACTIVE                REINSTATE    WAITLIST                REINSTATED         -
 WAITLIST                WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
 PENDING_ACKNOWLEDGMENT  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
 ACTIVE                  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
@@ -53,6 +67,31 @@ ILLEGAL = [pair for pair in PAIRS if pair not in EXPECTED]
 
 def ids(pair: tuple[Any, ...]) -> str:
     return " ".join(str(word) for word in pair)
+
+
+# Moves of which one needs the other half of all applications.
+OF_UNVERIFIED = {"VERIFY", "EXPIRE"}
+OF_VERIFIED = {"SEAT", "OFFER", "PROMOTE", "ACKNOWLEDGE", "EXTEND", "REINSTATE"}
+
+
+@pytest.mark.parametrize("verified", [True, False, None])
+@pytest.mark.parametrize("pair", EXPECTED, ids=ids)
+def test_a_move_fits_only_an_application_that_is_verified_or_is_not(
+    pair: tuple[Any, Any], verified: bool | None
+) -> None:
+    status, move = pair
+    wrong = {True: OF_UNVERIFIED, False: OF_VERIFIED, None: set()}[verified]
+    before = Status(status) if status else None
+
+    if move in wrong:
+        with pytest.raises(IllegalMove):
+            status_after(before, Move(move), verified=verified)
+    else:
+        assert status_after(before, Move(move), verified=verified) == EXPECTED[pair][0]
+
+
+def test_an_address_is_to_be_verified_within_a_day() -> None:
+    assert timedelta(days=1) == VERIFY_WITHIN
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=ids)
@@ -82,6 +121,17 @@ def somebody(status: str | None, *, verified: bool = True) -> Application:
     return person
 
 
+def somebody_who_missed(status: str | None) -> Application:
+    """One in that status whose last event is a miss; somebody else was offered the seat."""
+    most = 0 if status == Status.INACTIVE else 3
+    job_id = factories.job(acknowledge_first_seat=True, max_decays=most)
+    missed, _next = factories.applications(job_id, 2)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    assert factories.fresh(missed).status == status
+    return missed
+
+
 def state_of(job_id: Any) -> tuple[Any, ...]:
     rows = Application.objects.filter(job_id=job_id).order_by("id").values()
     return list(rows), Job.objects.filter(id=job_id).values()[0], Event.objects.count()
@@ -93,12 +143,22 @@ LIVE_PAIRS = [pair for pair in EXPECTED if pair[0]]
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("pair", LIVE_PAIRS, ids=ids)
 def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[str, str]) -> None:
-    person = somebody(pair[0], verified=pair[1] not in OF_UNVERIFIED)
+    back = pair[1] == Move.REINSTATE
+    person = (
+        somebody_who_missed(pair[0])
+        if back
+        else somebody(pair[0], verified=pair[1] not in OF_UNVERIFIED)
+    )
 
     with transaction.atomic():
         job = lock_job_of(person.id)
         facts = {"reason": "UNVERIFIED"} if pair[1] == Move.EXPIRE else {}
-        make_move(job, job.application(person.id), Move(pair[1]), facts=facts)
+        row = job.application(person.id)
+        if back:
+            facts = {"reason": "OUR_ERROR"}
+            give_place_back(job, row, read_last_miss(row), actor=factories.RECRUITER, facts=facts)
+        else:
+            make_move(job, row, Move(pair[1]), facts=facts)
         fill_seats(job)
         write(job)
 
@@ -127,7 +187,13 @@ def test_an_illegal_move_changes_nothing(pair: tuple[Status, Move]) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    ("verified", "move"), [(True, Move.VERIFY), (True, Move.EXPIRE), (False, Move.PROMOTE)]
+    ("verified", "move"),
+    [
+        (True, Move.VERIFY),
+        (True, Move.EXPIRE),
+        (False, Move.PROMOTE),
+        (False, Move.REINSTATE),
+    ],
 )
 def test_only_the_unverified_are_verified_or_expire_and_nobody_unverified_is_promoted(
     verified: bool, move: Move

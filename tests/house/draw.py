@@ -1,7 +1,8 @@
-"""Draw functions to guess their files: `python -m tests.house.draw [--seed N] [--answers]`.
+"""Draw functions to guess their files: `python -m tests.house.draw [--seed N]`.
 
-Prints thirty signatures of the product. Guess each one's file from docs/architecture.md alone, then
-print the answers for the same seed. The goal is 29 of 30.
+Prints thirty signatures of the product. The reader has two things: docs/architecture.md, and the
+list of files that `--files` prints. They write down a file for each signature, then print the
+answers for the same seed. The goal is 29 of 30.
 """
 
 from __future__ import annotations
@@ -50,8 +51,12 @@ def main() -> None:
     """Print the functions, or where they are."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--answers", action="store_true", help="print the files too")
+    printed = parser.add_mutually_exclusive_group()
+    printed.add_argument("--files", action="store_true", help="first print the list of all files")
+    printed.add_argument("--answers", action="store_true", help="print each function's place too")
     options = parser.parse_args()
+    if options.files:
+        print("\n".join([*sorted({str(file.path) for file in sources()}), ""]))  # noqa: T201
     for number, (text, place) in enumerate(draw(options.seed), 1):
         print(f"{number:2} {text}")  # noqa: T201
         if options.answers:

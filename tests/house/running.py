@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ SOURCES = (
     "requirements-dev.txt",
 )
 PACKAGES = ("applicants", "jobs", "pipeline", "static", "tasks", "templates")
-START_SECONDS, STOP_SECONDS = 60, 40
+START_SECONDS, STOP_SECONDS = 240, 120
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +67,13 @@ def programs_in(tree: Path) -> dict[int, str]:
 
 
 class Up:
-    """A running `manage.py up --no-demo`."""
+    """A running `manage.py up`, without the demo unless it is asked for."""
 
-    def __init__(self, tree: Path, port: int | None = None) -> None:
+    def __init__(self, tree: Path, port: int | None = None, *, with_demo: bool = False) -> None:
         self.port = port or free_port()
         self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "up", "--no-demo", "--port", str(self.port)],
+            [sys.executable, "manage.py", "up", "--port", str(self.port)]
+            + ([] if with_demo else ["--no-demo"]),
             cwd=tree,
             env={**os.environ, "DATABASE_URL": ""},
             stdout=subprocess.PIPE,
@@ -91,7 +93,7 @@ class Up:
         pytest.fail(f"never said {words!r}, but:\n{''.join(said)}")
 
     def status(self, path: str) -> int:
-        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         client.request("GET", path)
         status = client.getresponse().status
         client.close()
@@ -109,16 +111,19 @@ def up(tree: Path) -> Iterator[Callable[..., Up]]:
     """Starts `up` in the tree; nothing of it is left afterwards, whatever the test did."""
     started: list[Up] = []
 
-    def start(**arguments: int) -> Up:
+    def start(**arguments: Any) -> Up:
         started.append(Up(tree, **arguments))
         return started[-1]
 
     yield start
-    for process_id in processes_in(tree):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process_id, signal.SIGKILL)
     for each in started:
         each.process.kill()
+    while left := processes_in(tree):  # a parent may just have started another
+        for process_id in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process_id, signal.SIGKILL)
+        time.sleep(0.01)
+    for each in started:
         if each.process.stdout and not each.process.stdout.closed:
             each.process.communicate()
 

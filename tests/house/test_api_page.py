@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -15,11 +16,23 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.api.openapi.answers import ALL_PROBLEM_TYPES
-from pipeline.api.openapi.document import document
+from jobs.models import JobStatus
+from jobs.policies import Policy
+from pipeline.api.deprecation import SUNSET
+from pipeline.api.field_errors import FIELD_CODES
+from pipeline.api.openapi.document import document, operations_of
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES
 from pipeline.config import env
+from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.models import (
+    EXTERNAL_ID_LENGTH,
+    METADATA_KEY_LENGTH,
+    METADATA_KEYS,
+    METADATA_VALUE_LENGTH,
+)
 from tests.house.running import PACKAGES, SOURCES, Up, processes_in
 from tests.support.environment import ROOT
+from tests.support.tools import needed_tool
 
 PAGE = (ROOT / "docs" / "api.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)
@@ -36,6 +49,7 @@ def running() -> Iterator[tuple[Path, int]]:
         shutil.copy(ROOT / name, folder)
     for name in PACKAGES:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "docs" / "examples", folder / "docs" / "examples")
     (folder / ".venv").symlink_to(sys.prefix)
     up = Up(folder)
     try:
@@ -49,8 +63,9 @@ def running() -> Iterator[tuple[Path, int]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="the page is about curl")
+@pytest.mark.faults
 def test_every_command_of_the_page_runs_as_written(running: tuple[Path, int]) -> None:
+    needed_tool("curl", "apt-get install curl")
     folder, port = running
     marked = [f"{block}\necho 'end of block {n}'" for n, block in enumerate(BLOCKS)]
     script = "set -euo pipefail\n" + "\n".join(marked).replace(":8000", f":{port}")
@@ -78,13 +93,58 @@ def table(heading: str) -> list[list[str]]:
 
 
 def test_the_page_has_every_error_and_no_other() -> None:
-    told = [(int(status), code.strip("`")) for status, code, _ in table("Errors")]
+    told = [(int(status), code.strip("`"), when) for status, code, when in table("Errors")]
 
-    assert sorted(told) == sorted((kind.status, kind.code) for kind in ALL_PROBLEM_TYPES)
+    assert sorted(told) == sorted(
+        (kind.status, kind.code, kind.about) for kind in ALL_PROBLEM_TYPES
+    )
+
+
+def test_the_page_has_every_status_outcome_and_event() -> None:
+    section = PAGE.partition("## Statuses and events\n")[2].partition("\n## ")[0]
+    events = {
+        name for row in table("Statuses and events") for name in re.findall("`(.*?)`", row[0])
+    }
+    words = {*Status, *Outcome, *JobStatus, *EventType}
+
+    assert [word.value for word in words if f"`{word.value}`" not in section] == []
+    assert events - {"status", "event"} == {each.value for each in (*Status, *EventType)}
+
+
+def test_the_page_has_every_code_of_a_field_and_no_other() -> None:
+    told = [(code.strip("`"), meaning) for code, meaning in table("Codes of fields")]
+
+    assert told == list(FIELD_CODES.items())
+
+
+def test_every_old_name_is_in_the_changelog() -> None:
+    changes = (ROOT / "docs" / "api-changelog.md").read_text()
+    old = {
+        parameter["name"]
+        for _, _, operation in operations_of(document())
+        for parameter in operation["parameters"]
+        if parameter.get("deprecated")
+    }
+
+    assert [name for name in old if f"?{name}=`" not in changes] == []
+    assert f"{SUNSET:%-d %B %Y}" in changes
+
+
+def test_the_limits_of_what_is_attached_are_those_of_the_code() -> None:
+    told = PAGE.partition("### Your own ids")[2].partition("```")[0]
+
+    for limit in (EXTERNAL_ID_LENGTH, METADATA_KEYS, METADATA_KEY_LENGTH, METADATA_VALUE_LENGTH):
+        assert f" {limit} " in told.replace("\n", " ")
 
 
 def test_the_page_has_every_rate_with_its_default() -> None:
     assert {name.strip("`"): rate for name, _, rate in table("Limits")} == env._RATES
+
+
+def test_the_page_has_every_field_of_a_policy_with_its_default() -> None:
+    told = {name.strip("`"): default.strip("`") for name, default, _ in table("Policy of a job")}
+
+    assert told == {name: json.dumps(value) for name, value in Policy().values().items()}
 
 
 def test_whatever_the_page_names_is_there() -> None:

@@ -17,6 +17,10 @@ from tests.support.environment import ROOT
 
 LOCKING = re.compile(r"FOR\s+(NO\s+KEY\s+)?UPDATE|FOR\s+(KEY\s+)?SHARE|select_for_update", re.I)
 LINE_ROOM = {"pipeline/line/lock.py", "pipeline/line/sql.py"}
+SANDBOX_ROOM = {  # lock a company or its clock, never a job
+    "jobs/sandboxes.py",
+    "pipeline/line/company_clock.py",
+}
 TEAM_ROOM = {"jobs/team.py"}  # locks who is in a company's team, never a job
 WORK_ROOM = {"pipeline/background/schedules.py"}  # locks a company and its schedules, never a job
 FILE_ROOM = {  # lock files and imports, never a job
@@ -24,6 +28,12 @@ FILE_ROOM = {  # lock files and imports, never a job
     "pipeline/imports/read_file.py",
     "pipeline/privacy/erase_files.py",
     "pipeline/files/write.py",
+}
+KEY_ROOM = {"pipeline/integrations/portal_tokens.py"}  # locks a key, never a job
+DECISION_ROOM = {  # lock a pending decision, or the application that a note is about, never a job
+    "pipeline/annotations/write.py",
+    "pipeline/decisions/carry_out.py",
+    "pipeline/decisions/make.py",
 }
 WEBHOOK_ROOM = {  # lock a company, its endpoints and the place of a reader, never a job
     "pipeline/webhooks/endpoints.py",
@@ -54,7 +64,8 @@ def test_jobs_are_locked_in_one_place() -> None:
     }
 
     assert lockers
-    assert lockers <= LINE_ROOM | TEAM_ROOM | WORK_ROOM | FILE_ROOM | WEBHOOK_ROOM
+    lines_and_teams = LINE_ROOM | TEAM_ROOM | WORK_ROOM | FILE_ROOM | WEBHOOK_ROOM | KEY_ROOM
+    assert lockers <= lines_and_teams | SANDBOX_ROOM | DECISION_ROOM
 
 
 WRITES = re.compile(

@@ -15,6 +15,8 @@ NOT_HANDED_ON = {
     "MIGRATION_DATABASE_URL": "for `migrate` alone",
     "ANCHOR_FILE": "for the task workers alone: the others cannot reach it",
     "ANCHOR_KEY_FILE": "for the task workers alone: the others cannot reach it",
+    "ALIVE_FILE": "for the workers alone: web servers answer /health/live",
+    "PROXY_SITES": "for the proxy alone",
     "WEB_PORT": "is of the host: where it publishes the web pages",
     "DEBUG": "never where others can reach it",
 }

@@ -49,7 +49,7 @@ def test_seats_free_is_never_less_than_none_while_a_lowering_drains() -> None:
 
 
 def test_a_member_has_one_role_in_a_company() -> None:
-    company, user = factories.company(), factories.UserFactory.create()
+    company, user = factories.company(), factories.UserFactory.create(password=None)
     Membership.objects.create(company=company, user=user, role=Role.VIEWER)
 
     with pytest.raises(IntegrityError):

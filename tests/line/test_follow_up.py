@@ -25,6 +25,7 @@ from tasks.models import Task, TaskEvent
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.round_trips import round_trips_of
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -148,7 +149,7 @@ def test_sleeping_workers_are_woken_after_the_commit(followed: None) -> None:
         with psycopg.connect(**channel_connection_parameters()) as ear:
             ear.execute("LISTEN tasks")
             application = factories.application(job_id)
-            [heard] = ear.notifies(timeout=5, stop_after=1)
+            [heard] = ear.notifies(timeout=PATIENCE_SECONDS, stop_after=1)
     finally:
         stop_announcing()
 

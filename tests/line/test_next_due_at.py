@@ -14,6 +14,7 @@ from pipeline.services.lifecycle import close_job
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,7 +34,14 @@ def listening() -> Iterator[list[str]]:
     ) as ear:
         ear.execute("LISTEN line_due")
         yield heard
-        heard.extend(message.channel for message in ear.notifies(timeout=0.3))
+        # Notifications arrive in the order of their commits: nothing comes after this one.
+        ear.execute("LISTEN the_end")
+        ear.execute("NOTIFY the_end")
+        for message in ear.notifies(timeout=PATIENCE_SECONDS):
+            if message.channel == "the_end":
+                return
+            heard.append(message.channel)
+        raise AssertionError("even the own notification did not arrive")
 
 
 def test_closing_a_job_wakes_the_workers_because_people_must_be_closed_out() -> None:

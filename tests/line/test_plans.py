@@ -1,39 +1,39 @@
-"""Plans of the hot statements: each goes by an index, however many people are in the line.
-
-Every statement is planned twice: as the product runs it (a generic plan, made once for a prepared
-statement), and for the given values. PLAN_ROWS=1000000 in the environment adds that size.
-"""
+"""Plans of the hot statements: each goes by an index, however many people are in the line."""
 
 from __future__ import annotations
 
 import json
-import os
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import connection
-from psycopg import sql as compose
 
 from applicants.tokens import FIND_TOKEN
 from jobs.keys import FIND_KEY
 from pipeline.line import sql
+from pipeline.line.misses import READ_MISS
 from pipeline.line.write import joined_writes
 from pipeline.models import Application
 from pipeline.selectors import sql as reads
 from pipeline.selectors.applications import APPLICATION_FACTS, sql_of_applications_page
+from pipeline.selectors.job_applications import (
+    ORDERS,
+    ApplicationFilters,
+    ListOrder,
+    _place_values,
+    list_statements,
+)
 from pipeline.selectors.jobs import JOB_FACTS, WHOLE_JOB
 from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.prepared import PreparedStatement, prepared_row
 from tests.support import factories
 from tests.support.crowd import crowd
+from tests.support.plans import MODES, SIZES, SMALL, plan_of, whole_tables
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
-SIZES = [100, 20_000, *map(int, os.environ.get("PLAN_ROWS", "").split())]
 LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant", "tasks_task"}
-MODES = ("force_generic_plan", "force_custom_plan")
 
 
 def changing(statement: str) -> str:
@@ -48,6 +48,13 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "read a job": WHOLE_JOB,
     "read a page of the queue": sql_of_applications_page(reads.QUEUE, 51),
     "read a page of the seats": sql_of_applications_page(reads.SEATS, 51),
+    **{
+        f"list applications by {name}, {searches}": PreparedStatement(page, prepared_row)
+        for name, order in ORDERS.items()
+        for searches in (False, True)
+        for page in list_statements(order, 51, searches)
+        if page
+    },
     "read a person's applications": sql_of_applications_page(reads.OF_PERSON, 51),
     **{
         name: PreparedStatement(text, prepared_row)
@@ -61,6 +68,8 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
             "make people": sql.MAKE_PEOPLE,
             "hold people": sql.HOLD_PEOPLE,
             "read people": sql.READ_PEOPLE,
+            "hold a person": sql.HOLD_PERSON_OF,
+            "read a miss": READ_MISS,
             "read who is due": sql.READ_DUE,
             "read the next deadline": sql.READ_NEXT_DEADLINE,
             "read the next in line": sql.READ_NEXT_IN_LINE,
@@ -68,6 +77,7 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
             "read the waitlist": sql.READ_WAITING,
             "read positions": sql.READ_POSITIONS,
             "read one application": reads.ONE,
+            "find an application by its own id": reads.ATTACHED,
             "read who is active": reads.ACTIVE,
             "read who must acknowledge": reads.PENDING,
             "admit one": joined_writes(("created", sql.CREATE), ("entries", sql.APPEND)),
@@ -89,62 +99,43 @@ def parameters(job: UUID) -> dict[str, Any]:
     hot = factories.row_of(job)
     locked = {name: getattr(hot, name) for name in sql.HOT if hasattr(hot, name)}
     locked |= {"status": hot.status} | hot.policy.values()
-    return locked | {
-        "digest": b"x" * 32,
-        "job": job,
-        "application": middle.id,
-        "applications": [middle.id],
-        "applicant": middle.applicant_id,
-        "applicants": [middle.applicant_id],
-        "emails": ["new@example.org"],
-        "new_ids": [uuid4()],
-        "except": [],
-        "now": hot.last_event_at,
-        "head": hot.head_ticket,
-        "seats": 2,
-        "most": 50,
-        "company": hot.company_id,
-        "after": None,
-        "pending_at": "-infinity",
-        "pending_id": UUID(int=0),
-        "active_at": "-infinity",
-        "active_id": UUID(int=0),
-        "ticket": middle.ticket,
-        "tie": middle.tie,
-        "joined": [middle.id],
-        "tickets": [middle.ticket],
-        "ties": [middle.tie],
-        "created": as_json([row | {"id": uuid4()}]),
-        "changed": as_json([row]),
-        "changed_ids": [middle.id],
-        "entries": "[]",
-        "tasks": enqueue_parameter([NewTask("demo.sleep")])[0],
-    }
-
-
-def plan_of(
-    statement: PreparedStatement[Any], given: dict[str, Any], mode: str
-) -> list[dict[str, Any]]:
-    """Every node of a statement's plan."""
-    arguments = compose.SQL(", ").join(compose.Literal(given[name]) for name in statement.names)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET plan_cache_mode = {mode}")
-        cursor.execute(f"PREPARE planned AS {statement.text.decode()}")
-        called = compose.SQL("({})").format(arguments) if statement.names else compose.SQL("")
-        cursor.execute(compose.SQL("EXPLAIN (FORMAT JSON) EXECUTE planned{}").format(called))
-        ((plan,),) = cursor.fetchall()
-        cursor.execute("DEALLOCATE planned")
-        cursor.execute("RESET plan_cache_mode")
-    nodes, found = [plan[0]["Plan"]], []
-    while nodes:
-        node = nodes.pop()
-        found.append(node)
-        nodes += node.get("Plans", [])
-    return found
-
-
-def whole_tables(nodes: list[dict[str, Any]]) -> set[str]:
-    return {n["Relation Name"] for n in nodes if n["Node Type"] == "Seq Scan"} & LARGE
+    listed = ApplicationFilters().parameters() | _place_values(job, ListOrder("id", True), None)
+    return (
+        locked
+        | listed
+        | {
+            "digest": b"x" * 32,
+            "job": job,
+            "application": middle.id,
+            "applications": [middle.id],
+            "applicant": middle.applicant_id,
+            "applicants": [middle.applicant_id],
+            "emails": ["new@example.org"],
+            "new_ids": [uuid4()],
+            "except": [],
+            "erased": "erased",
+            "now": hot.last_event_at,
+            "head": hot.head_ticket,
+            "seats": 2,
+            "most": 50,
+            "company": hot.company_id,
+            "after": None,
+            "pending_at": "-infinity",
+            "pending_id": UUID(int=0),
+            "active_at": "-infinity",
+            "active_id": UUID(int=0),
+            "ticket": middle.ticket,
+            "tie": middle.tie,
+            "joined": [middle.id],
+            "tickets": [middle.ticket],
+            "ties": [middle.tie],
+            "created": as_json([row | {"id": uuid4()}]),
+            "changed": as_json([row]),
+            "changed_ids": [middle.id],
+            "entries": "[]",
+            "tasks": enqueue_parameter([NewTask("demo.sleep")])[0],
+        }
+    )
 
 
 def line_of(size: int) -> UUID:
@@ -164,15 +155,16 @@ def test_no_hot_statement_reads_a_whole_table(size: int) -> None:
     given = parameters(line_of(size))
 
     plans: dict[Any, set[str]] = {
-        (name, mode): whole_tables(plan_of(statement, given, mode))
+        (name, mode): whole_tables(plan_of(statement, given, mode), LARGE)
         for name, statement in STATEMENTS.items()
         for mode in MODES
     }
     if size > 100_000:
         plans |= {
-            ("long page", mode): whole_tables(plan_of(LONG_PAGE, given, mode)) for mode in MODES
+            ("long page", mode): whole_tables(plan_of(LONG_PAGE, given, mode), LARGE)
+            for mode in MODES
         }
-    assert {what for what, tables in plans.items() if tables and size > 1_000} == set()
+    assert {what for what, tables in plans.items() if tables and size > SMALL} == set()
 
 
 def test_without_the_ids_beside_it_a_small_change_would_read_the_whole_table() -> None:
@@ -181,5 +173,5 @@ def test_without_the_ids_beside_it_a_small_change_would_read_the_whole_table() -
         PreparedStatement(changing(text), prepared_row) for text in (sql.CHANGE, sql.CHANGE_FEW)
     )
 
-    assert whole_tables(plan_of(plain, given, MODES[0])) == {"pipeline_application"}
-    assert whole_tables(plan_of(few, given, MODES[0])) == set()
+    assert whole_tables(plan_of(plain, given, MODES[0]), LARGE) == {"pipeline_application"}
+    assert whole_tables(plan_of(few, given, MODES[0]), LARGE) == set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,6 +12,7 @@ from django.db import InterfaceError, OperationalError
 
 from pipeline.line import turns
 from pipeline.line.turns import Turn, Turns
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 JOB = uuid4()
 
@@ -30,7 +30,7 @@ class Runner:
         self.batches.append([turn.request for turn in batch])
         self.is_inside.set()
         if len(self.batches) == 1:
-            assert self.may_go_on.wait(10)
+            assert self.may_go_on.wait(PATIENCE_SECONDS)
         for turn in batch:
             turn.result = turn.request.upper()
             if turn.request in self.broken:
@@ -54,9 +54,9 @@ class Callers:
             before = self._queued(job_id)
             thread.start()
             if len(self._threads) == 1:
-                assert self.runner.is_inside.wait(10)
+                assert self.runner.is_inside.wait(PATIENCE_SECONDS)
             else:
-                wait_until(lambda before=before: self._queued(job_id) > before)  # type: ignore[misc]
+                eventually(lambda before=before: self._queued(job_id) > before)  # type: ignore[misc]
 
     def _queued(self, job_id: UUID) -> int:
         return len(self.turns._waiting.get(job_id, ()))
@@ -70,18 +70,10 @@ class Callers:
     def finish(self) -> dict[str, Any]:
         self.runner.may_go_on.set()
         for thread in self._threads:
-            thread.join(10)
+            thread.join(PATIENCE_SECONDS)
             assert not thread.is_alive()
         assert self.turns._waiting == {}
         return self.answers
-
-
-def wait_until(holds: Any) -> None:
-    for _ in range(500):
-        if holds():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came to that")
 
 
 @pytest.fixture
@@ -193,7 +185,7 @@ def test_waiting_too_long_is_refused_and_takes_nobody_along(
 ) -> None:
     monkeypatch.setattr(turns, "LONGEST_WAIT_SECONDS", 0.1)
     callers.call("a", "b")
-    wait_until(lambda: "b" in callers.answers)
+    eventually(lambda: "b" in callers.answers)
 
     answers = callers.finish()
 

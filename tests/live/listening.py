@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +12,7 @@ from uuid import UUID
 import psycopg
 
 from pipeline.live.channel import CHANNEL, channel_changes, channel_connection_parameters
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 @contextmanager
@@ -24,19 +24,24 @@ def ear() -> Iterator[psycopg.Connection[Any]]:
 
 
 def heard(
-    session: psycopg.Connection[Any], *, seconds: float = 5.0, most: int = 1
+    session: psycopg.Connection[Any], *, until: dict[UUID, int] | None = None
 ) -> list[dict[UUID, int]]:
-    """The announcements that arrive, until there are so many or the time is up."""
-    found = session.notifies(timeout=seconds, stop_after=most)
-    return [channel_changes(notification.payload) for notification in found]
+    """The announcements that arrive: the next one, or all until the jobs are at these changes."""
+    told: list[dict[UUID, int]] = []
+    for notification in session.notifies(timeout=PATIENCE_SECONDS):
+        told.append(channel_changes(notification.payload))
+        latest = {job: seq for each in told for job, seq in each.items()}
+        if until is None or latest == until:
+            break
+    return told
 
 
 class Stream:
     """One open stream of events."""
 
-    def __init__(self, url: str, token: str, *, seconds: float = 10.0) -> None:
+    def __init__(self, url: str, token: str) -> None:
         host, _, port = url.removeprefix("http://").partition(":")
-        self._client = http.client.HTTPConnection(host, int(port), timeout=seconds)
+        self._client = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_SECONDS)
         self._client.request("GET", f"/live/{token}")
         self.answer = self._client.getresponse()
 
@@ -75,11 +80,3 @@ class Stream:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def wait_until(condition: Any, *, seconds: float = 10.0) -> None:
-    """Wait until something holds; fails when it does not in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)

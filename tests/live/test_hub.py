@@ -14,6 +14,7 @@ from pipeline.live import stream_tokens
 from pipeline.live.announcer import Announcer
 from pipeline.live.hub import Hub, HubFull
 from tests.live.listening import ear, heard
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -38,7 +39,7 @@ def test_listening_is_tried_again_whatever_it_failed_by(monkeypatch: pytest.Monk
     async def look() -> bool:
         hub = Hub()
         with hub.watching(token()) as watcher:
-            await watcher.wait(10)
+            await watcher.wait(PATIENCE_SECONDS)
             missed = watcher.take()[1]
         hub.close()
         return missed

@@ -14,7 +14,9 @@ from pipeline.management.commands.up import bring_up_site_name
 def test_mails_are_kept_where_nothing_else_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(env, "DEV_MAIL", True)
 
-    assert env.mail_settings_from_env() == {"EMAIL_BACKEND": "pipeline.mail.dev_mailbox.Backend"}
+    assert env.mail_settings_from_env() == {
+        "EMAIL_BACKEND": "pipeline.mail.dev_mailbox.DevMailboxBackend"
+    }
 
 
 def test_with_a_database_and_no_server_they_go_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,17 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from applicants.models import ApplicantToken, SignInCode
-from pipeline.apps import schedule_upkeep_of_migrated_app
+from jobs.models import ApiKey
+from pipeline.apps import PipelineConfig
 from pipeline.maintenance import expired_rows
-from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
+from pipeline.models import (
+    ImportRefusal,
+    ImportRun,
+    PortalToken,
+    RequestRecord,
+    StoredFile,
+    StoredPart,
+)
 from tasks.errors import Fatal
 from tasks.models import Schedule
 from tests.support import factories
@@ -93,6 +101,39 @@ def test_sessions_tokens_and_codes_go_when_their_time_is_over() -> None:
     assert run() == {}
 
 
+def test_portal_tokens_go_when_their_minutes_are_over() -> None:
+    application = factories.application(factories.job())
+    key = ApiKey.objects.create(
+        company_id=factories.row_of(application.job_id).company_id, name="k", digest=b"k", scopes=[]
+    )
+    whose = {"key_id": key.id, "applicant_id": application.applicant_id}
+    for number, until in enumerate((PAST, FUTURE)):
+        PortalToken.objects.create(
+            digest=b"%d" % number, expires_at=timezone.now() + until, **whose
+        )
+
+    assert run() == {"portal_tokens": 1}
+    assert bytes(PortalToken.objects.get().digest) == b"1"
+
+
+def test_requests_of_keys_go_after_a_week() -> None:
+    for days in (6, 8):
+        RequestRecord.objects.create(
+            key_id=uuid4(),
+            is_portal=False,
+            at=timezone.now() - timedelta(days=days),
+            method="GET",
+            path="/",
+            status=200,
+            status_class=2,
+            request_id=str(days),
+            duration_ms=1,
+        )
+
+    assert run() == {"requests": 1}
+    assert RequestRecord.objects.get().request_id == "6"
+
+
 def test_it_is_done_for_the_site_only() -> None:
     with pytest.raises(Fatal):
         Run("retention.site", {}, factories.company().id)
@@ -106,7 +147,7 @@ def test_it_stops_when_it_is_told_to() -> None:
 
 def test_every_migrated_database_has_its_schedule_once() -> None:
     for _ in range(2):
-        schedule_upkeep_of_migrated_app()
+        PipelineConfig.schedule_upkeep()
 
     schedule = Schedule.objects.get(type_key="retention.site")
     assert (schedule.cron, schedule.owner_id, schedule.enabled) == ("*/5 * * * *", None, True)

@@ -16,7 +16,6 @@ from pipeline.domain.states import Outcome
 from pipeline.mail.links import read_offer_link_token
 from pipeline.models import Application, Email
 from pipeline.notifications import applicant_emails
-from pipeline.notifications.repeat import NotRepeatable, repeat_email
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tasks.errors import Retry
@@ -184,15 +183,15 @@ def test_a_crash_before_the_record_sends_it_again_under_the_same_message_id(
 
 def test_the_mail_server_can_be_away_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = promote()
-    hand_over_email = sending.hand_over_email
+    hand_over_mail = sending.hand_over_mail
 
     def away(_email: Any) -> str:
         raise Retry("the mail server could not take the email: ConnectionRefusedError")
 
-    monkeypatch.setattr(sending, "hand_over_email", away)
+    monkeypatch.setattr(sending, "hand_over_mail", away)
     assert run_due_tasks("email.event") == ["PENDING"]
     assert kinds(waiting.id)[-1] == ("PROMOTED", "QUEUED")
-    monkeypatch.setattr(sending, "hand_over_email", hand_over_email)
+    monkeypatch.setattr(sending, "hand_over_mail", hand_over_mail)
     make_retries_due()
 
     sent(1)
@@ -207,7 +206,7 @@ def test_after_the_last_attempt_it_is_recorded_as_failed(monkeypatch: pytest.Mon
     def away(_email: Any) -> str:
         raise Retry("the mail server could not take the email: TimeoutError")
 
-    monkeypatch.setattr(sending, "hand_over_email", away)
+    monkeypatch.setattr(sending, "hand_over_mail", away)
     assert run_due_tasks("email.event") == ["DEAD"]
 
     row = Email.objects.get(application_id=waiting.id, kind="PROMOTED")
@@ -220,7 +219,7 @@ def test_a_refusal_is_recorded_and_not_tried_again(monkeypatch: pytest.MonkeyPat
     def refuse(_email: Any) -> str:
         raise sending.Refused("550")
 
-    monkeypatch.setattr(sending, "hand_over_email", refuse)
+    monkeypatch.setattr(sending, "hand_over_mail", refuse)
     assert run_due_tasks("email.event") == ["SUCCEEDED"]
 
     row = Email.objects.get(application_id=waiting.id, kind="PROMOTED")
@@ -247,39 +246,6 @@ def test_who_was_erased_gets_no_mail() -> None:
 
     sent(0)
     assert not Email.objects.exists()
-
-
-def test_an_email_is_sent_again_as_one_of_its_own() -> None:
-    waiting = promote()
-    sent(1)
-    row = Email.objects.get(application_id=waiting.id, kind="PROMOTED")
-
-    repeat_email(row, producer="member:x")
-
-    first, second = sent(2)
-    assert first.extra_headers["Message-ID"] != second.extra_headers["Message-ID"]
-    assert [each.number for each in Email.objects.filter(kind="PROMOTED").order_by("number")] == [
-        0,
-        1,
-    ]
-
-
-@pytest.mark.parametrize("why", ["QUEUED", "over", "erased", "often"])
-def test_what_makes_no_sense_is_not_sent_again(why: str) -> None:
-    waiting = promote()
-    sent(1)
-    row = Email.objects.get(application_id=waiting.id, kind="PROMOTED")
-    if why == "QUEUED":
-        row.state = "QUEUED"
-    elif why == "over":
-        confirm(waiting)
-    elif why == "erased":
-        Applicant.objects.filter(id=waiting.applicant_id).update(email=f"{ERASED}x")
-    else:
-        Email.objects.filter(id=row.id).update(number=5)
-
-    with pytest.raises(NotRepeatable):
-        repeat_email(row, producer="member:x")
 
 
 def test_tests_send_nothing_unless_they_ask(settings: Any) -> None:

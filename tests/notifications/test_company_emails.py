@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 from jobs.models import Company, Job, Membership, Role
 from jobs.team import choose_member_emails
 from pipeline.models import Email, Heartbeat
+from pipeline.notifications.alerts import raise_company_alerts
 from pipeline.notifications.company_emails import alert_company, enqueue_digests
-from pipeline.notifications.conditions import raise_company_alerts
 from tasks.models import Task
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from pipeline.domain.errors import EmailNotRepeatable
 from pipeline.models import Email
-from pipeline.notifications.repeat import NotRepeatable, repeat_email
 from pipeline.services.extend import extend_deadline
 from tests.notifications.test_applicant_emails import notify, promote, sent
+from tests.notifications.test_repeat import again as send_again
 from tests.support import factories
 from tests.support.applicants import confirm
 from tests.support.clock import let_time_pass
@@ -30,7 +31,7 @@ def test_an_offer_sent_after_an_extension_names_one_deadline(again: bool) -> Non
         sent(1)
     extend_deadline(application_id=waiting.id, seconds=factories.WINDOW)
     if again:
-        repeat_email(Email.objects.get(kind="PROMOTED"), producer="member:x")
+        send_again(Email.objects.get(kind="PROMOTED"))
 
     offers = [each for each in sent(3 if again else 2) if "Your turn" in each.subject]
 
@@ -57,5 +58,5 @@ def test_more_time_is_not_told_once_the_offer_is_over(ending: str) -> None:
     assert not any("More time" in subject for subject in subjects)
     row = Email.objects.get(application_id=waiting.id, kind="DEADLINE_EXTENDED")
     assert (row.state, row.problem) == ("FAILED", "OVER")
-    with pytest.raises(NotRepeatable):
-        repeat_email(row, producer="member:x")
+    with pytest.raises(EmailNotRepeatable):
+        send_again(row)

@@ -75,6 +75,7 @@ def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
     ("row", "words"),
     [
         (Row("DEADLINE_EXTENDED", "PENDING_ACKNOWLEDGMENT"), "More time"),
+        (Row("REINSTATED", "WAITLIST"), "You have your place back"),
         (Row("DECAYED", "WAITLIST"), "You missed the deadline"),
         (ended(Outcome.LAPSED, "LAPSED"), "has ended: too many missed deadlines"),
         (ended(Outcome.REMOVED), "removed you from the line"),

@@ -15,7 +15,7 @@ from applicants.tokens import issue_token_to_applicant
 from jobs.companies import set_retention
 from jobs.errors import BadRetention
 from jobs.models import Company, Retention
-from pipeline.apps import schedule_upkeep_of_migrated_app
+from pipeline.apps import PipelineConfig
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, DecisionNote
 from pipeline.privacy.retention import end_retention
@@ -26,6 +26,7 @@ from tests.support import factories
 from tests.support.handlers import Run
 from tests.support.invariants import assert_line_is_sound
 from tests.support.pages import page_of, text_of
+from tests.support.sandboxes import DAY, advance, sandbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
 EMAIL, NAME = "zelda.quill@example.org", "Zelda Quillfeather"
@@ -82,6 +83,24 @@ def test_a_job_keeps_it_as_long_as_its_owner_says(
     set_retention(job_id=row.job_id, keep_days=60, legal_hold=False)
 
     assert end_retention() == erased
+
+
+@pytest.mark.parametrize(("days_moved", "erased"), [(700, 0), (731, 1), (1_500, 1)])
+def test_in_a_sandbox_it_goes_by_its_clock(days_moved: int, erased: int) -> None:
+    company = sandbox()
+    job_id = factories.job(company_id=company.id)
+    advance(company, 30 * DAY)
+    row = factories.application(job_id, actor=factories.RECRUITER)
+    remove(application_id=row.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER)
+    for step in (days_moved // 2, days_moved - days_moved // 2):
+        for days in (step // 2, step - step // 2):
+            advance(company, days * DAY)
+    live = rejected(factories.applicant(), days_ago=1)
+
+    assert end_retention() == erased
+
+    assert factories.fresh(row).applicant.is_erased == bool(erased)
+    assert not factories.fresh(live).applicant.is_erased
 
 
 def test_a_legal_hold_stops_it_until_it_is_lifted(zelda: Applicant) -> None:
@@ -142,7 +161,7 @@ def test_there_is_a_least_and_a_most(days: int) -> None:
 
 def test_the_task_does_it_every_night(zelda: Applicant) -> None:
     rejected(zelda)
-    schedule_upkeep_of_migrated_app()
+    PipelineConfig.schedule_upkeep()
 
     assert Run("retention.people", {}, None).result == {"applications": 1}
     assert Schedule.objects.get(type_key="retention.people").cron == "20 3 * * *"

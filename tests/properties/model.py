@@ -1,7 +1,7 @@
 """A second implementation of the rules of a line, in memory and as plain as possible.
 
-No tickets are compared, no hints and no counters kept: the order is a list, and beside each person
-stands how many later newcomers may still pass them.
+No hints and no counters are kept: the order is a list, and beside each person stands how many later
+newcomers may still pass them. Tickets are compared only for a place that is given back.
 
 Written from the rules, not from the code. Times are handed in; `id` only breaks ties.
 """
@@ -14,9 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-
-class Refused(Exception):
-    """The name of the refusal."""
+from tests.properties.planned import Planned, Refused, change_planned
 
 
 @dataclass
@@ -41,6 +39,9 @@ class Standing:
     ended_at: datetime | None = None
     since: datetime | None = None
     last_event: str = ""
+    before_offer: tuple[int, int] = (0, 0)
+    miss: int | None = None
+    given_back: bool = False
 
 
 @dataclass
@@ -60,6 +61,7 @@ class Model:
     log: list[tuple[Any, ...]] = field(default_factory=list)
     lines: list[dict[str, Any]] = field(default_factory=list)
     opened: list[int] = field(default_factory=list)
+    plans: list[Planned] = field(default_factory=list)
 
     def held(self) -> int:
         return sum(p.status in ("ACTIVE", "PENDING_ACKNOWLEDGMENT") for p in self.people)
@@ -70,8 +72,6 @@ class Model:
     def pending(self) -> list[Standing]:
         mine = [p for p in self.people if p.status == "PENDING_ACKNOWLEDGMENT"]
         return sorted(mine, key=lambda p: (p.deadline, p.id))
-
-    # The log
 
     def write(self, event: str, who: Standing | None = None, **more: Any) -> int:
         seq = len(self.log) + 1
@@ -103,6 +103,9 @@ class Model:
             self.queue.remove(who)
         if event != "DEADLINE_EXTENDED":
             who.deadline, who.extended, who.since = None, False, self.now
+            joins_at = self.next_ticket + self.policy["penalty_places"] * who.misses
+            if to == "PENDING_ACKNOWLEDGMENT":
+                who.before_offer = (who.ticket or joins_at, who.tie or len(self.log) + 1)
         who.ticket = who.tie = None
         who.status, who.last_event = to, event
         if to == "WAITLIST":
@@ -148,15 +151,14 @@ class Model:
         deadline, most = who.deadline, self.policy["max_decays"]
         who.misses += 1
         who.eligible_at = self.now + timedelta(seconds=self.policy["cooldown_seconds"])
+        who.given_back = False
         if most is not None and who.misses > most:
-            self.step(who, "LAPSED", "INACTIVE", outcome="LAPSED", effective=deadline)
+            who.miss = self.step(who, "LAPSED", "INACTIVE", outcome="LAPSED", effective=deadline)
         else:
-            self.step(who, "DECAYED", "WAITLIST", effective=deadline)
+            who.miss = self.step(who, "DECAYED", "WAITLIST", effective=deadline)
 
     def end(self, who: Standing, event: str, outcome: str, **more: Any) -> None:
         self.step(who, event, "INACTIVE", outcome=outcome, **more)
-
-    # The line
 
     def eligible(self) -> list[Standing]:
         proved = [p for p in self.queue if p.verify_by is None]
@@ -175,6 +177,7 @@ class Model:
                     self.end(who, "LAPSED", "LAPSED", effective=who.verify_by)
                 else:
                     self.miss(who)
+            change_planned(self)
             self.fill()
         self.opened = []
 
@@ -204,8 +207,9 @@ class Model:
         if decided and not company:
             raise Refused("AlreadyDecided")
         who = Standing(id, person, self.now)
-        who.misses = max([p.misses for p in before], default=0)
-        ends = [p.eligible_at for p in before if p.eligible_at and p.eligible_at > self.now]
+        known = [p for p in before if not p.verify_by]
+        who.misses = max([p.misses for p in known], default=0)
+        ends = [p.eligible_at for p in known if p.eligible_at and p.eligible_at > self.now]
         who.eligible_at = max(ends, default=None)
         self.people.append(who)
         if not verified:
@@ -241,6 +245,27 @@ class Model:
         self.end(who, "REMOVED", outcome)
         self.fill()
 
+    def reinstate(self, who: Standing) -> None:
+        if who.given_back and who.status != "INACTIVE":
+            return
+        stands = who.status == "WAITLIST" or who.outcome == "LAPSED"
+        if not stands or who.verify_by or self.status == "CLOSED":
+            raise Refused("IllegalMove")
+        others = [p for p in self.people if p.person == who.person and p is not who]
+        if who.miss and any(p.status != "INACTIVE" for p in others):
+            raise Refused("AlreadyApplied")
+        later = [p for p in others if p.applied_at > who.applied_at and not p.verify_by]
+        if later or not who.miss:
+            raise Refused("NotReinstatable")
+        before, who.status, who.last_event = who.status, "WAITLIST", "REINSTATED"
+        rest = [p for p in self.queue if p is not who]
+        who.outcome = who.ended_at = who.eligible_at = None
+        who.misses, who.since, who.given_back = who.misses - 1, self.now, True
+        who.ticket, who.tie = who.before_offer
+        who.to_be_passed_by = max(0, who.ticket - self.next_ticket)
+        self.queue = sorted([*rest, who], key=lambda p: (p.ticket, p.tie))
+        self.fill(self.write("REINSTATED", who, before=before, after="WAITLIST", cause=who.miss))
+
     def extend(self, who: Standing, seconds: int) -> None:
         if who.last_event in ("DECAYED", "LAPSED"):
             raise Refused("AcknowledgmentExpired")
@@ -270,4 +295,5 @@ class Model:
         event = {"OPEN": "JOB_RESUMED", "PAUSED": "JOB_PAUSED", "CLOSED": "JOB_CLOSED"}[to]
         if to == "CLOSED":
             self.closed_at, self.closed_by = self.now, len(self.log) + 1
+            self.plans = []
         self.fill(self.write(event, before=before, after=to))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -18,11 +20,14 @@ from hypothesis.stateful import (
 )
 
 from jobs.models import Job
-from pipeline.domain.states import Outcome
+from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.line import settle as line_settle
 from pipeline.services.acknowledge import acknowledge
+from pipeline.services.cancel_seats import cancel_seats
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
+from pipeline.services.plan_seats import SeatPlan, plan_seats
+from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
 from pipeline.services.settle import seconds_until_settlement, settle, settle_next_due
 from pipeline.services.update_job import JobChanges, update_job
@@ -31,6 +36,7 @@ from pipeline.services.withdraw import withdraw
 from tests.properties.beside import Beside
 from tests.properties.comparison import assert_replay_agrees
 from tests.properties.model import Standing
+from tests.properties.planned import Planned, cancel, plan
 from tests.support import factories
 from tests.support.clock import database_now
 
@@ -71,6 +77,10 @@ class History(Beside, RuleBasedStateMachine):
     """One job, everything that can happen to it, and the model beside it."""
 
     replayed = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.planned: list[UUID] = []
 
     @initialize(capacity=capacities, policy=policies, people=st.integers(0, 6))
     def create(self, capacity: int, policy: dict[str, Any], people: int) -> None:
@@ -142,6 +152,16 @@ class History(Beside, RuleBasedStateMachine):
                 lambda _: self.model.remove(who, outcome),
             )
 
+    @rule(which=picks, anybody=rarely)
+    def company_gives_a_place_back(self, which: int, anybody: bool) -> None:
+        missed = [who for who in self.model.people if who.last_event in ("DECAYED", "LAPSED")]
+        if who := self.pick(self.model.people if anybody else missed, which):
+            how = {"reason": ReinstatementReason.OUR_ERROR, "actor": factories.RECRUITER}
+            self.do(
+                lambda: reinstate(application_id=who.id, **how),
+                lambda _: self.model.reinstate(who),
+            )
+
     @rule(which=picks, anybody=rarely, seconds=st.sampled_from([1, 30, 60]))
     def deadline_is_extended(self, which: int, anybody: bool, seconds: int) -> None:
         among = self.model.people if anybody else self.model.pending()
@@ -162,6 +182,32 @@ class History(Beside, RuleBasedStateMachine):
                 lambda _: self.model.alter(capacity, policy),
             )
 
+    @rule(
+        seats=st.sampled_from([-2, -1, 1, 1, 2]),
+        seconds=st.sampled_from([30, 61, 3_601]),
+        times=st.sampled_from([1, 1, 2, 4]),
+    )
+    def company_plans_seats(self, seats: int, seconds: int, times: int) -> None:
+        first_at, id = database_now() + timedelta(seconds=seconds), uuid4()
+        self.do(
+            lambda: plan_seats(
+                job_id=self.job_id, plan=SeatPlan(seats, first_at, "UTC", times), planned_id=id
+            ),
+            lambda _: plan(self.model, Planned(first_at + self.passed, id, seats, times)),
+        )
+        self.planned.append(id)
+
+    @rule(which=picks)
+    def company_cancels_planned_seats(self, which: int) -> None:
+        if self.planned:
+            id = self.planned[which % len(self.planned)]
+            known = [each for each in self.model.plans if each.id == id]
+            gone = Planned(database_now(), id, 0, 0)
+            self.do(
+                lambda: cancel_seats(job_id=self.job_id, planned_id=id),
+                lambda _: cancel(self.model, known[0] if known else gone),
+            )
+
     @rule(to=st.sampled_from(["OPEN"] * 7 + ["PAUSED"] * 2 + ["CLOSED"]))
     def company_opens_pauses_or_closes(self, to: str) -> None:
         verb = {"OPEN": open_job, "PAUSED": pause_job, "CLOSED": close_job}[to]
@@ -169,7 +215,7 @@ class History(Beside, RuleBasedStateMachine):
             lambda: verb(job_id=self.job_id, actor=factories.RECRUITER), lambda _: self.model.go(to)
         )
 
-    @rule(seconds=st.sampled_from([0.3, 1, 29, 31, 61, 600, 3_601, 86_401]))
+    @rule(seconds=st.sampled_from([0.3, 1, 29, 31, 61, 600, 3_601, 86_401, 604_801]))
     def time_passes(self, seconds: float) -> None:
         self.wait(seconds)
 

@@ -22,7 +22,7 @@ from pipeline.services import acknowledge as acknowledging
 from pipeline.services import apply as applying
 from pipeline.services import withdraw as withdrawing
 from tests.support import factories
-from tests.support.clock import let_time_pass
+from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
 from tests.support.together import (
     held_lock,
@@ -32,11 +32,13 @@ from tests.support.together import (
     together,
     wait_until_somebody_waits_for_a_lock,
 )
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LOCK = "FOR NO KEY UPDATE"
 THINK_SECONDS = 0.05
+LEFT_SECONDS = 2.0  # in which the late one begins; a lock is waited for three seconds
 
 
 @pytest.fixture(params=[True, False], ids=["locked", "control without the lock"])
@@ -129,14 +131,16 @@ def test_only_a_clock_read_after_the_lock_notices_a_deadline_that_passed_in_the_
     assert sql.LOCK_JOB_OF.count("clock_timestamp()") == 1
     monkeypatch.setattr(sql, "LOCK_JOB_OF", sql.LOCK_JOB_OF.replace("clock_timestamp()", clock))
     person = factories.application(factories.job(acknowledge_first_seat=True))
-    let_time_pass(person.job_id, factories.WINDOW - 0.8)
+    let_time_pass(person.job_id, factories.WINDOW - LEFT_SECONDS)
+    deadline = factories.fresh(person).acknowledge_by
+    assert deadline is not None
     who = {"application_id": person.id, "actor": factories.owner_of(person)}
 
     with ExitStack() as afterwards, held_lock(person.job_id):
         late = started(partial(acknowledging.acknowledge, **who))
         answers = afterwards.enter_context(late)
         wait_until_somebody_waits_for_a_lock()
-        time.sleep(0.9)
+        eventually(lambda: database_now() > deadline)
 
     expired = isinstance(answers[0], AcknowledgmentExpired)
     assert expired == (clock == "clock_timestamp()")

@@ -10,12 +10,16 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection, transaction
 
 from applicants import mail
 from applicants.codes import Requester
 from applicants.models import ERASED_NAME, Applicant
-from pipeline.domain.errors import ApplicantNotFound
+from pipeline.domain.errors import ApplicantNotFound, LineError
+from pipeline.domain.states import ReinstatementReason
 from pipeline.line import sql
+from pipeline.line.lock import lock_job_of
+from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.mail import dev_mailbox
 from pipeline.models import Application
 from pipeline.notifications.applicant_emails import Cause, send_applicant_email
@@ -23,6 +27,7 @@ from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import job_facts
 from pipeline.services import apply as applying
+from pipeline.services import reinstate as reinstating
 from pipeline.services.apply_unverified import apply_unverified
 from tests.support import factories
 from tests.support.invariants import assert_line_is_sound
@@ -153,20 +158,63 @@ def test_an_address_whose_person_has_just_been_erased_applies_as_somebody_new(
 def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.EMAIL_BACKEND, settings.DEV_MAIL = "pipeline.mail.dev_mailbox.Backend", True
+    settings.EMAIL_BACKEND, settings.DEV_MAIL = "pipeline.mail.dev_mailbox.DevMailboxBackend", True
     zelda = factories.applicant(email=EMAIL)
     application = factories.application(factories.job(acknowledge_first_seat=True), zelda)
     promoted = factories.events(application.job_id)[-1]
-    hand_over_email, sent = mail.hand_over_email, []
+    hand_over_mail, sent = mail.hand_over_mail, []
 
     def erased_before(email: Any) -> str:
         together([partial(erase_person, applicant_id=zelda.id)])
-        taken = hand_over_email(email)
+        taken = hand_over_mail(email)
         sent.extend(dev_mailbox.newest_dev_mails())
         return taken
 
-    monkeypatch.setattr(mail, "hand_over_email", erased_before)
+    monkeypatch.setattr(mail, "hand_over_mail", erased_before)
     send_applicant_email(Cause(application.id, promoted.seq))
 
     assert [each.to for each in sent] == [EMAIL]
     assert dev_mailbox.newest_dev_mails() == []
+
+
+@pytest.mark.parametrize("held_first", [True, False], ids=["as it is", "control"])
+def test_giving_a_place_back_waits_for_an_erasure_before_it_locks_the_job(
+    monkeypatch: pytest.MonkeyPatch, held_first: bool
+) -> None:
+    if not held_first:  # the person is held under the job's lock
+        monkeypatch.setattr(reinstating, "lock_job_of", lock_job_then_hold_person)
+    job_id, person = factories.job(), factories.applicant(name=NAME)
+    row = join(job_id, person)
+    forget, waits, joined = erasing.codes.forget_code, Event(), []
+
+    def slowly(email: str) -> None:
+        waits.set()
+        wait_until_somebody_waits_for_a_lock()
+        joined.extend(together([partial(try_to_lock, job_id)]))
+        forget(email)
+
+    monkeypatch.setattr(erasing.codes, "forget_code", slowly)
+    with started(partial(erase_person, applicant_id=person.id)):
+        assert waits.wait(PATIENCE_SECONDS)
+        with pytest.raises(LineError):
+            reinstating.reinstate(
+                application_id=row.id,
+                reason=ReinstatementReason.OUR_ERROR,
+                actor=factories.RECRUITER,
+            )
+
+    assert joined == [held_first]
+
+
+def lock_job_then_hold_person(application_id: UUID, **_: Any) -> Any:
+    """Lock in the wrong order: whoever waits for the person holds up the job."""
+    job = lock_job_of(application_id)
+    fetch_in_one_trip(sql.HOLD_PERSON_OF, parameters={"application": application_id})
+    return job
+
+
+def try_to_lock(job_id: UUID) -> bool:
+    """Tell whether nobody holds the job's lock."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT FROM jobs_job WHERE id = %s FOR NO KEY UPDATE SKIP LOCKED", [job_id])
+        return cursor.rowcount == 1

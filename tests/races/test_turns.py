@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -47,10 +46,11 @@ def wish(job_id: UUID, **how: Any) -> Wish:
     return partial(applying.apply, **{"job_id": job_id, "name": "Ann"} | who | how)
 
 
-def at_once(
-    job_id: UUID, wishes: list[Wish], *, meanwhile: Callable[[], object] = lambda: None
-) -> list[Any]:
-    """Have everybody wait behind the first, who waits for the lock; the rest then go together."""
+def at_once(job_id: UUID, wishes: list[Wish], *, until_answered: bool = False) -> list[Any]:
+    """Have everybody wait behind the first, who waits for the lock; the rest then go together.
+
+    `until_answered`: the lock stays taken.
+    """
     waiting = applying._turns._waiting
     with ThreadPoolExecutor(2) as pool:
         with held_lock(job_id):
@@ -58,7 +58,8 @@ def at_once(
             eventually(lambda: job_id in waiting)
             rest = pool.submit(together, wishes[1:])
             eventually(lambda: len(waiting.get(job_id, ())) == len(wishes) - 1)
-            meanwhile()
+            if until_answered:
+                wait([first, rest])
         return first.result() + rest.result()
 
 
@@ -165,7 +166,7 @@ def test_every_event_of_a_batch_is_announced_once_after_its_commit() -> None:
 def test_a_job_that_stays_locked_is_busy_for_all_who_wait(batches: list[int]) -> None:
     job_id = factories.job()
 
-    answers = at_once(job_id, [wish(job_id) for _ in range(4)], meanwhile=lambda: time.sleep(7))
+    answers = at_once(job_id, [wish(job_id) for _ in range(4)], until_answered=True)
 
     assert {type(answer) for answer in answers} == {OperationalError}
     led = [a for a in answers if isinstance(a.__cause__, psycopg.errors.LockNotAvailable)]

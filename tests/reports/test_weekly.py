@@ -44,6 +44,16 @@ def test_without_a_week_it_is_the_last_whole_one_compared_with_the_one_before(
     assert (report.figures["week"]["offered"], report.figures["before"]["applied"]) == (2, 3)
 
 
+def test_it_says_what_seat_time_was_lost_to_people_who_did_not_answer(
+    job: UUID, company: Company
+) -> None:
+    make_report(job, company)
+
+    figures = WeeklyReport.objects.get().figures
+    assert figures["week"]["idle_seats"]["missed"] == pytest.approx(DAY, abs=5)
+    assert figures["before"]["idle_seats"]["missed"] == 0
+
+
 def test_the_first_week_of_a_job_has_nothing_to_be_compared_with(
     job: UUID, company: Company
 ) -> None:
@@ -57,7 +67,8 @@ def test_the_first_week_of_a_job_has_nothing_to_be_compared_with(
 def test_making_it_again_replaces_it(job: UUID, company: Company) -> None:
     make_report(job, company)
     first = WeeklyReport.objects.get()
-    make_report(job, company, zone="Asia/Kolkata")
+    # Its week is named: on a Sunday evening in UTC, another one has just ended in India.
+    make_report(job, company, zone="Asia/Kolkata", week=first.week.isoformat())
 
     second = WeeklyReport.objects.get()
     assert second.id == first.id

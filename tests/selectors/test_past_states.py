@@ -112,6 +112,8 @@ def slow_differences(before: Line, after: Line, job: object) -> dict[object, obj
     for who in {*then, *now, *came}:
         was, is_now = then.get(who), now.get(who)
         kind = slow_kind(was, is_now)
+        if was is None and who not in came:
+            kind = "returned"
         if kind:
             found[who] = (kind, was and was.position, is_now and is_now.position)
     return found

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.domain.states import EventType
+from pipeline.domain.states import EventType, ReinstatementReason
 from pipeline.models import Application
 from pipeline.selectors import position_changes
 from pipeline.selectors.position_changes import last_change_of_position
+from pipeline.services.reinstate import reinstate
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -74,6 +75,58 @@ def test_newcomers_who_pass_after_a_miss_are_told() -> None:
 
     found = change_for(first)
     assert (found.event, found.own, found.people) == (EventType.APPLIED, False, 1)
+
+
+def missed_first(**policy: object) -> list[Application]:
+    """Three people: the first missed the only seat, the second is offered it, the third waits."""
+    job = factories.job(acknowledge_first_seat=True, **policy)
+    people = factories.applications(job, 3)
+    let_time_pass(job, factories.WINDOW)
+    factories.settle_all()
+    return people
+
+
+def give_back(application: Application) -> None:
+    reinstate(
+        application_id=application.id,
+        reason=ReinstatementReason.OUR_ERROR,
+        actor=factories.RECRUITER,
+    )
+
+
+@pytest.mark.parametrize("misses_kept", [0, 3])
+def test_who_is_passed_by_a_place_that_is_given_back_is_told(misses_kept: int) -> None:
+    first, _second, third = missed_first(max_decays=misses_kept)
+
+    give_back(first)
+
+    found = change_for(third)
+    assert (found.event, found.people, found.own) == (EventType.REINSTATED, 1, False)
+    assert change_for(first).own
+
+
+def test_who_stood_behind_both_places_is_not_moved() -> None:
+    first, *_others = missed_first(penalty_places=0)
+    behind = factories.application(first.job_id)
+
+    give_back(first)
+
+    assert change_for(behind).own
+
+
+def test_a_place_given_back_with_a_seat_at_once_moves_nobody() -> None:
+    job = factories.job(acknowledge_first_seat=True, cooldown_seconds=86_400)
+    first, second = factories.applications(job, 2)
+    let_time_pass(job, factories.WINDOW)
+    factories.settle_all()
+    let_time_pass(job, factories.WINDOW)
+    factories.settle_all()  # both have missed, so the seat is free
+
+    give_back(second)  # passes the first, and leaves the line in the same moment
+
+    assert factories.status_of(second) == "PENDING_ACKNOWLEDGMENT"
+    found = change_for(first)
+    assert (found.event, found.own) == (EventType.DECAYED, True)
 
 
 def test_only_so_much_of_the_log_is_looked_at(

@@ -16,14 +16,16 @@ from pipeline.server.http_protocol import BoundedProtocol
 from pipeline.server.request_threads import RequestThreads
 from pipeline.server.wsgi_adapter import WSGIAdapter
 
-KEEP_ALIVE_SECONDS = 2
+KEEP_ALIVE_SECONDS = 60
 
 
 @contextmanager
-def serving_here(application: Any) -> Iterator[int]:
+def serving_here(
+    application: Any, *, keep_alive_seconds: int = KEEP_ALIVE_SECONDS
+) -> Iterator[int]:
     """Serve an ASGI application; gives the port."""
     config = Config(
-        application, lifespan="off", log_config=None, timeout_keep_alive=KEEP_ALIVE_SECONDS
+        application, lifespan="off", log_config=None, timeout_keep_alive=keep_alive_seconds
     )
     loop, state = uvloop.new_event_loop(), ServerState()  # as the web server's own
     listening = loop.run_until_complete(
@@ -34,7 +36,7 @@ def serving_here(application: Any) -> Iterator[int]:
     try:
         yield listening.sockets[0].getsockname()[1]
     finally:
-        asyncio.run_coroutine_threadsafe(_end(listening, state), loop).result(10)
+        asyncio.run_coroutine_threadsafe(_end(listening, state), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

@@ -17,6 +17,7 @@ from pipeline.server.request_body import (
     BodyRoom,
     NoRoom,
 )
+from tests.support.virtual_time import seconds_of_loop
 
 STRANGERS = [Client(f"192.0.2.{n}", is_known=False) for n in range(100)]
 KNOWN = [Client(f"key:{n}", is_known=True) for n in range(4)]
@@ -97,6 +98,44 @@ def test_a_body_gives_its_room_back_at_its_end() -> None:
     assert len(whole) == MEMORY_BYTES + 1_000
     assert len(said) == MEMORY_BYTES + 1
     assert not room._held
+
+
+@pytest.mark.parametrize("bodies", [1, 4])
+def test_all_large_bodies_of_a_client_share_one_speed(bodies: int) -> None:
+    room = BodyRoom(bytes_per_second=10_000_000)
+    pieces = [b"x" * MEMORY_BYTES, *[b"y" * 50_000] * 20, b""]
+
+    async def story() -> None:
+        await asyncio.gather(*[received(room, KNOWN[0], pieces) for _ in range(bodies)])
+
+    assert seconds_of_loop(story()) == pytest.approx(0.1 * bodies)
+    assert not room._next_read
+
+
+def test_small_bodies_and_other_clients_wait_for_nobody() -> None:
+    room = BodyRoom(bytes_per_second=1)
+
+    async def story() -> None:
+        slow = asyncio.create_task(received(room, KNOWN[0], [b"x" * (MEMORY_BYTES + 1), b""]))
+        await asyncio.sleep(0)
+        await received(room, KNOWN[0], [b"x" * 50_000] * 5)
+        await received(room, KNOWN[1], [b"x" * (MEMORY_BYTES + 1)])
+        assert not slow.done()  # the control
+        slow.cancel()
+
+    assert seconds_of_loop(story()) == 0
+
+
+async def received(room: BodyRoom, client: Client, pieces: list[bytes]) -> int:
+    """Receive a body that comes in these pieces; return its length."""
+    messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
+    messages[-1]["more_body"] = False
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    with Body({"path": "/", "headers": []}, room, client) as body:
+        return len((await body.receive(receive)).read())
 
 
 @pytest.mark.parametrize("said", [0, MEMORY_BYTES + 1])

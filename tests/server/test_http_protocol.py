@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from typing import Any
 
 import pytest
-from django.conf import settings
-from django.db import connection
 
-from tests.support.environment import url_of
-from tests.support.server import serving
+from tests.support.server import ServeModule
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
@@ -26,26 +21,16 @@ LAST = LIVE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 
 
 @pytest.fixture(scope="module")
-def port(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[int]:
+def port(serve_module: ServeModule) -> Iterator[int]:
     """The port of a web server that all tests of this room ask."""
-    log = tmp_path_factory.mktemp("http") / "web.log"
-    environment = {
-        "PATH": os.environ["PATH"],
-        "DATABASE_URL": url_of(connection.settings_dict),
-        "SECRET_KEY": settings.SECRET_KEY,
-        "THROTTLE_ANONYMOUS": "off",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    with serving(environment, log) as url:
-        yield int(url.rpartition(":")[2])
+    url, log = serve_module(THROTTLE_ANONYMOUS="off")
+    yield int(url.rpartition(":")[2])
     assert "Exception in ASGI application" not in log.read_text()
 
 
 def said(port: int, *texts: bytes, pause: float = 0.0) -> bytes:
     """Send raw bytes; return the answer up to the close. Fails if the connection is reset."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         for text in texts:
             client.sendall(text)
             time.sleep(pause)
@@ -83,7 +68,7 @@ def test_whoever_sends_much_more_than_may_be_reads_why_it_is_refused(port: int) 
 
 def test_whoever_goes_on_sending_after_a_refusal_is_cut_off(port: int) -> None:
     head = b"POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99000000\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         client.sendall(head)
         start, sent = time.monotonic(), 0
         with suppress(ConnectionError):
@@ -150,7 +135,7 @@ def test_an_unusual_target_is_taken_for_what_it_says(port: int, target: bytes, s
 
 
 def test_an_answer_without_a_body_has_none(port: int) -> None:
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as client:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as client:
         for method, path in (("HEAD", "/"), ("HEAD", "/metrics"), ("HEAD", "/nowhere")):
             client.request(method, path)
             assert client.getresponse().read() == b""

@@ -17,10 +17,10 @@ from django.test import Client
 
 from jobs.models import Membership, Role
 from pipeline.live.channel import channel_connection_parameters
-from tests.live.listening import wait_until
 from tests.support import factories
 from tests.support.crowd import crowd
-from tests.support.server import serving
+from tests.support.server import ServeModule
+from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
@@ -33,20 +33,26 @@ AT_WORK = (
 )
 
 
-@pytest.fixture
-def site(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def site(serve_module: ServeModule) -> Iterator[str]:
     """The address of a running web server."""
-    with serving(environment | {"SECURE_COOKIES": "off"}, tmp_path / "web.log") as url:
-        yield url.removeprefix("http://")
-    assert "Traceback" not in (tmp_path / "web.log").read_text()
+    url, log = serve_module(SECURE_COOKIES="off")
+    yield url.removeprefix("http://")
+    assert "Traceback" not in log.read_text()
 
 
 @pytest.fixture
-def download() -> str:
+def people() -> int:
+    """How many people have applied: enough for an answer that takes the server a while."""
+    return 15_000
+
+
+@pytest.fixture
+def download(people: int) -> str:
     """The request for the log of a job with very many events, by somebody who may read it."""
     company = factories.company()
     job = factories.job(company_id=company.id)
-    crowd(job, PEOPLE)
+    crowd(job, people)
     return f"/company/jobs/{job}/export/log.jsonl"
 
 
@@ -81,8 +87,9 @@ def at_work() -> int:
     return int(row[0])
 
 
+@pytest.mark.parametrize("people", [PEOPLE])
 def test_a_large_export_begins_early_and_takes_little_memory(
-    site: str, download: str, headers: dict[str, str]
+    site: str, download: str, headers: dict[str, str], people: int
 ) -> None:
     client = http.client.HTTPConnection(site, timeout=60)
     client.request("GET", "/health/live")
@@ -99,7 +106,7 @@ def test_a_large_export_begins_early_and_takes_little_memory(
         most = max(most, resident_bytes())
     took = time.monotonic() - start
 
-    assert lines == PEOPLE + 2
+    assert lines == people + 2
     assert early < took / 4
     assert most - before < MOST_GROWTH_BYTES
     client.close()
@@ -109,14 +116,14 @@ def test_whoever_leaves_a_download_frees_its_thread_and_its_connection(
     site: str, download: str, headers: dict[str, str]
 ) -> None:
     for _ in range(THREADS + 4):
-        client = http.client.HTTPConnection(site, timeout=30)
+        client = http.client.HTTPConnection(site, timeout=60)
         client.request("GET", download, headers=headers)
         assert client.getresponse().read(10_000)
         client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         client.close()
 
-    wait_until(lambda: at_work() == 0, seconds=15)
-    client = http.client.HTTPConnection(site, timeout=10)
+    eventually(lambda: at_work() == 0)
+    client = http.client.HTTPConnection(site, timeout=60)
     client.request("GET", "/health/live")
     assert json.loads(client.getresponse().read())
     client.close()
@@ -125,7 +132,7 @@ def test_whoever_leaves_a_download_frees_its_thread_and_its_connection(
 def test_whoever_asks_only_for_the_head_of_a_download_has_it_made_for_nobody(
     site: str, download: str, headers: dict[str, str]
 ) -> None:
-    client = http.client.HTTPConnection(site, timeout=30)
+    client = http.client.HTTPConnection(site, timeout=60)
     start = time.monotonic()
 
     client.request("HEAD", download, headers=headers)
@@ -133,5 +140,5 @@ def test_whoever_asks_only_for_the_head_of_a_download_has_it_made_for_nobody(
 
     assert answer.status in (200, 405)
     assert answer.read() == b""
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
     client.close()

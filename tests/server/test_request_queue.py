@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import ExitStack
 
 import pytest
 
-from pipeline.server.request_queue import Overloaded, RequestQueue, TooManyAtOnce
+from pipeline.server.request_queue import (
+    HEAVY_SWITCH_SECONDS,
+    SWITCH_SECONDS,
+    Overloaded,
+    RequestQueue,
+    TooManyAtOnce,
+)
 
 
 async def begun(queue: RequestQueue, client: str, *, is_heavy: bool = False) -> asyncio.Task[None]:
@@ -31,6 +38,25 @@ def test_one_client_leaves_a_thread_to_the_others() -> None:
             task.cancel()
 
     asyncio.run(story())
+
+
+def test_threads_switch_more_often_while_a_heavy_request_runs() -> None:
+    async def story() -> list[float]:
+        queue = RequestQueue(16)
+        seen = [sys.getswitchinterval()]
+        for n in range(2):
+            await begun(queue, f"reader {n}", is_heavy=True)
+        await begun(queue, "client")
+        seen.append(sys.getswitchinterval())
+        queue.end("client", is_heavy=False)
+        queue.end("reader 0", is_heavy=True)
+        seen.append(sys.getswitchinterval())
+        queue.end("reader 1", is_heavy=True)
+        return [*seen, sys.getswitchinterval()]
+
+    often, seldom = HEAVY_SWITCH_SECONDS, SWITCH_SECONDS
+    assert asyncio.run(story()) == pytest.approx([seldom, often, often, seldom])
+    assert often < seldom
 
 
 def test_heavy_requests_do_not_take_the_threads_of_short_ones_and_take_turns() -> None:
@@ -178,5 +204,58 @@ def test_whoever_leaves_the_queue_takes_no_thread() -> None:
         queue.end("a", is_heavy=False)
 
         await asyncio.wait_for(queue.begin("c", is_heavy=False), 1)
+
+    asyncio.run(story())
+
+
+def test_a_request_that_could_not_even_wait_is_refused_before_its_body_is_read() -> None:
+    async def story() -> None:
+        queue = RequestQueue(1, most_waiting=3)
+        await begun(queue, "first")
+        waiting = [await begun(queue, name) for name in "aab"]
+
+        with pytest.raises(Overloaded), queue.admitted("a"):
+            pass
+        with queue.admitted("newcomer"):  # of whom fewer would wait than of another
+            pass
+
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        with queue.admitted("a"):
+            pass
+
+    asyncio.run(story())
+
+
+def test_a_crowd_that_is_refused_does_not_push_back_who_waits_longest() -> None:
+    async def story() -> None:
+        queue = RequestQueue(1, most_waiting=6)
+        await begun(queue, "first")
+        key = [await begun(queue, "key") for _ in range(4)]
+        others = [await begun(queue, name) for name in "ab"]
+
+        late = [await begun(queue, name) for name in "cd"]  # each in the place of one of the key's
+
+        assert [task.done() for task in key] == [False, False, True, True]
+        queue.end("first", is_heavy=False)
+        await asyncio.wait_for(key[0], 1)
+        for task in (*key, *others, *late):
+            task.cancel()
+        await asyncio.gather(*key, *others, *late, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+def test_a_request_that_can_run_at_once_is_admitted_however_many_heavy_ones_wait() -> None:
+    async def story() -> None:
+        queue = RequestQueue(4, most_waiting=2)
+        heavy = [await begun(queue, "reader", is_heavy=True) for _ in range(3)]
+
+        with queue.admitted("reader"):
+            await asyncio.wait_for(queue.begin("reader", is_heavy=False), 1)
+        for task in heavy:
+            task.cancel()
+        await asyncio.gather(*heavy, return_exceptions=True)
 
     asyncio.run(story())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
 
 import pytest
 
@@ -39,6 +42,13 @@ class Warming:
             self._now -= 1
 
 
+def submit(threads: RequestThreads, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Have a thread call a function; the future has its result."""
+    future: Future[Any] = Future()
+    threads.begin(lambda: future.set_result(function(*arguments)))
+    return future
+
+
 def name_of_thread() -> str:
     time.sleep(0.002)
     return threading.current_thread().name
@@ -48,7 +58,7 @@ def test_of_a_crowd_of_threads_one_at_a_time_is_new() -> None:
     warming = Warming()
     threads = RequestThreads(8, warming)
 
-    done = [threads.submit(name_of_thread) for _ in range(400)]
+    done = [submit(threads, name_of_thread) for _ in range(400)]
     names = {each.result(30) for each in done}
 
     assert (warming.most, warming.times) == (1, 7)
@@ -71,14 +81,14 @@ def test_the_first_thread_answers_without_a_database() -> None:
 
     threads = RequestThreads(2, never_connects)
 
-    assert [threads.submit(int).result(30) for _ in range(3)] == [0, 0, 0]
+    assert [submit(threads, int).result(30) for _ in range(3)] == [0, 0, 0]
     end.set()
 
 
 def test_requests_that_come_one_by_one_share_a_thread() -> None:
     threads = RequestThreads(8, warm)
     for _ in range(20):
-        threads.submit(int).result(30)
+        submit(threads, int).result(30)
         time.sleep(0.005)  # until the thread waits again
 
     assert threads.count <= 2
@@ -86,9 +96,9 @@ def test_requests_that_come_one_by_one_share_a_thread() -> None:
 
 def test_work_that_blocks_keeps_no_other_work_waiting() -> None:
     threads, end = RequestThreads(3, warm), threading.Event()
-    blocked = [threads.submit(end.wait, 30) for _ in range(2)]
+    blocked = [submit(threads, end.wait, 30) for _ in range(2)]
 
-    assert threads.submit(int).result(30) == 0
+    assert submit(threads, int).result(30) == 0
     end.set()
     assert all(each.result(30) for each in blocked)
 
@@ -100,9 +110,9 @@ def test_where_no_thread_can_be_started_the_next_request_tries_again(
     with monkeypatch.context() as full:
         full.setattr(threading.Thread, "start", refuse_to_start)
         with pytest.raises(NoThread):
-            threads.submit(int)
+            submit(threads, int)
 
-    assert threads.submit(int).result(30) == 0
+    assert submit(threads, int).result(30) == 0
 
 
 def test_where_no_other_thread_can_be_started_those_that_are_there_go_on(
@@ -114,13 +124,13 @@ def test_where_no_other_thread_can_be_started_those_that_are_there_go_on(
         begun.set()
         return end.wait(30)
 
-    blocked = threads.submit(block)
+    blocked = submit(threads, block)
     assert begun.wait(30)
     with monkeypatch.context() as full:
         full.setattr(threading.Thread, "start", refuse_to_start)
-        waiting = threads.submit(int)
+        waiting = submit(threads, int)
 
-    assert threads.submit(int).result(30) == 0
+    assert submit(threads, int).result(30) == 0
     assert waiting.result(30) == 0
     end.set()
     assert blocked.result(30)
@@ -132,22 +142,61 @@ def test_a_thread_that_cannot_be_prepared_answers_nevertheless() -> None:
         raise ValueError("no")
 
     threads, end = RequestThreads(3, fail), threading.Event()
-    blocked = [threads.submit(end.wait, 30) for _ in range(2)]
+    blocked = [submit(threads, end.wait, 30) for _ in range(2)]
 
-    assert threads.submit(int).result(30) == 0
+    assert submit(threads, int).result(30) == 0
     end.set()
     assert all(each.result(30) for each in blocked)
 
 
-def test_an_error_reaches_whoever_asked() -> None:
+def test_results_and_errors_reach_the_event_loop() -> None:
     def fail() -> None:
         raise ValueError("no")
 
-    threads = RequestThreads(1, warm)
+    async def call_twice() -> int:
+        threads = RequestThreads(1, warm)
+        with pytest.raises(ValueError, match="no"):
+            await threads.call(fail)
+        return await threads.call(int)
 
-    with pytest.raises(ValueError, match="no"):
-        threads.submit(fail).result(30)
-    assert threads.submit(int).result(30) == 0
+    assert asyncio.run(call_twice()) == 0
+
+
+def test_what_nobody_waits_for_any_more_is_not_begun() -> None:
+    async def leave_while_the_thread_is_busy() -> list[str]:
+        threads, end, done = RequestThreads(1, warm), threading.Event(), list[str]()
+        busy = asyncio.create_task(threads.call(lambda: end.wait(30)))
+        waiting = asyncio.create_task(threads.call(lambda: done.append("cancelled")))
+        stays = asyncio.create_task(threads.call(lambda: done.append("stays")))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        end.set()
+        assert await busy
+        await stays
+        return done
+
+    assert asyncio.run(leave_while_the_thread_is_busy()) == ["stays"]
+
+
+def test_a_result_that_comes_too_late_is_dropped() -> None:
+    async def leave_while_it_runs() -> int:
+        threads, begun, end = RequestThreads(1, warm), threading.Event(), threading.Event()
+
+        def block() -> bool:
+            begun.set()
+            return end.wait(30)
+
+        leaving = asyncio.create_task(threads.call(block))
+        await asyncio.sleep(0)
+        assert await asyncio.to_thread(begun.wait, 30)
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        end.set()
+        return await threads.call(int)
+
+    assert asyncio.run(leave_while_it_runs()) == 0
 
 
 def test_the_embedded_database_has_room_for_every_thread() -> None:

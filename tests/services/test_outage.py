@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
 from pipeline.domain.states import EventType
 from pipeline.management.decay_worker import DecayWorker
 from pipeline.models import Application, Heartbeat
+from pipeline.services.extend import extend_deadline
 from pipeline.services.outage import (
+    MOST_WAITS,
     extend_after_outage,
-    give_sign_of_life,
-    give_sign_of_life_as_chore,
+    watch_for_outage,
+    watch_for_outage_as_chore,
 )
 from tasks import registry
 from tasks.models import TaskWorker
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
-from tests.support.offers import job_with_a_seat_on_offer
+from tests.support.offers import job_with_a_seat_on_offer, overdue_job
+from tests.support.together import held_lock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,7 +37,7 @@ HOUR, DAY = 3_600, 86_400
 
 def site_ran_until_now() -> None:
     """Some worker has just given a sign of life."""
-    assert give_sign_of_life() is None
+    assert watch_for_outage() is None
 
 
 def stand_still(application: Application, seconds: int) -> None:
@@ -106,7 +112,7 @@ def test_a_decay_worker_that_was_away_alone_is_no_outage() -> None:
     site_ran_until_now()
     stand_still(offered, DAY // 2)
     Heartbeat.objects.update(completed_at=Now() - timedelta(seconds=20))
-    give_sign_of_life_as_chore()  # of a task worker, which ends and leaves no row of its own
+    watch_for_outage_as_chore()  # of a task worker, which ends and leaves no row of its own
 
     assert extend_after_outage() == 0
 
@@ -115,8 +121,8 @@ def test_a_task_worker_that_starts_first_does_not_hide_the_outage() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
     site_ran_until_now()
     stand_still(offered, DAY // 2)
-    give_sign_of_life_as_chore()
-    give_sign_of_life_as_chore()
+    watch_for_outage_as_chore()
+    watch_for_outage_as_chore()
 
     assert extend_after_outage() == 1
 
@@ -125,7 +131,7 @@ def test_a_task_worker_that_starts_after_the_last_decay_and_dies_hides_no_outage
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
     site_ran_until_now()
     TaskWorker.objects.create(name="short-lived", slots=1)
-    give_sign_of_life_as_chore()
+    watch_for_outage_as_chore()
     stand_still(offered, DAY // 2)
 
     assert extend_after_outage() == 1
@@ -152,25 +158,25 @@ def test_a_shorter_silence_does_not_replace_one_that_waits() -> None:
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
     site_ran_until_now()
     stand_still(offered, HOUR)
-    give_sign_of_life()
+    watch_for_outage()
     Heartbeat.objects.update(completed_at=F("completed_at") - timedelta(minutes=2))
 
-    silence = give_sign_of_life()
+    silence = watch_for_outage()
 
     assert silence is not None
     assert abs((silence[1] - silence[0]).total_seconds() - HOUR) < 10
 
 
 def test_every_task_worker_gives_signs_of_life() -> None:
-    assert give_sign_of_life_as_chore in registry.chores
+    assert watch_for_outage_as_chore in registry.chores
 
 
 def test_a_short_break_and_a_first_start_are_no_outage() -> None:
-    assert give_sign_of_life() is None
+    assert watch_for_outage() is None
     _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=HOUR)
     stand_still(offered, 50)
 
-    assert give_sign_of_life() is None
+    assert watch_for_outage() is None
 
 
 def test_a_small_part_of_a_long_window_moves_no_deadline() -> None:
@@ -179,3 +185,88 @@ def test_a_small_part_of_a_long_window_moves_no_deadline() -> None:
     stand_still(offered, HOUR)
 
     assert extend_after_outage() == 0
+
+
+def test_a_locked_job_holds_up_neither_the_others_nor_settlement() -> None:
+    locked_id, locked = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
+    _, free = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
+    site_ran_until_now()
+    let_time_pass(free.job_id, HOUR)
+    stand_still(locked, 2 * HOUR)  # its deadline is the first
+    overdue_id = overdue_job()
+    worker = DecayWorker()
+
+    with held_lock(locked_id):
+        begun = time.monotonic()
+        worker.step()
+        assert time.monotonic() - begun < 3  # less than the session's lock_timeout
+
+        assert EventType.DEADLINE_EXTENDED in factories.event_names(free.job_id)
+        assert EventType.DECAYED in factories.event_names(overdue_id)
+        assert EventType.DEADLINE_EXTENDED not in factories.event_names(locked_id)
+        assert watch_for_outage() is not None  # the silence waits
+    worker.close()
+    restart()
+
+    assert abs(time_left(locked) - DAY) < 10
+    assert factories.event_names(free.job_id).count(EventType.DEADLINE_EXTENDED) == 1
+    assert watch_for_outage() is None
+
+
+def test_only_the_first_locked_jobs_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    offers = [
+        job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)[1] for _ in range(MOST_WAITS)
+    ]
+    _, last = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
+    site_ran_until_now()
+    for offer in offers:
+        let_time_pass(offer.job_id, HOUR)
+    stand_still(last, HOUR // 2)
+    monkeypatch.setattr("pipeline.services.outage.LOCK_MS", 20)
+    waits = []
+
+    def extend(*, lock_ms: int, **about: Any) -> Application:
+        waits.append(lock_ms)
+        return extend_deadline(lock_ms=lock_ms, **about)
+
+    monkeypatch.setattr("pipeline.services.outage.extend_deadline", extend)
+
+    with ExitStack() as locks:
+        for offer in offers:
+            locks.enter_context(held_lock(offer.job_id))
+        assert extend_after_outage() == 1  # one that is free is extended all the same
+
+    assert waits == [20] * MOST_WAITS + [1]
+    assert extend_after_outage() == MOST_WAITS
+
+
+def test_the_short_wait_for_locks_ends_with_the_extension() -> None:
+    _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
+    site_ran_until_now()
+    stand_still(offered, HOUR)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        before = cursor.fetchone()
+        extend_after_outage()
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == before
+
+
+def test_a_sign_of_life_from_the_future_hides_no_outage() -> None:
+    _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY)
+    site_ran_until_now()
+    Heartbeat.objects.update(completed_at=Now() + timedelta(days=3))  # the clock is set back
+    site_ran_until_now()
+    stand_still(offered, HOUR)
+
+    assert extend_after_outage() == 1
+
+
+def test_a_sign_of_life_that_is_a_little_later_stays() -> None:
+    site_ran_until_now()
+    Heartbeat.objects.update(completed_at=Now() + timedelta(seconds=5))
+    before = Heartbeat.objects.get().completed_at
+
+    site_ran_until_now()
+
+    assert Heartbeat.objects.get().completed_at == before

@@ -12,10 +12,11 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from pipeline.domain.errors import JobNotFound, LineError
-from pipeline.domain.states import Outcome
+from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job, open_job, pause_job
+from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
 from pipeline.stats.job_totals import Durations, share_of_total, totals_of_job
@@ -161,7 +162,7 @@ def random_history(chance: random.Random) -> UUID:
     people = factories.applications(job, 3)
     for _ in range(40):
         act = chance.choice(
-            ["apply", "apply", "wait", "answer", "answer", "leave", "decide", "job"]
+            ["apply", "apply", "wait", "answer", "answer", "leave", "decide", "job", "back"]
         )
         try:
             if act == "apply":
@@ -194,6 +195,9 @@ def move(act: str, person: Application, chance: random.Random) -> None:
         ).first()
         person = offered or person
         acknowledge(application_id=person.id, actor=factories.owner_of(person))
+    elif act == "back":
+        reason = ReinstatementReason.OUR_ERROR
+        reinstate(application_id=person.id, reason=reason, actor=factories.RECRUITER)
     elif act == "leave":
         withdraw(application_id=person.id, actor=factories.owner_of(person))
     else:

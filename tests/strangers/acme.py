@@ -12,22 +12,27 @@ from uuid_utils.compat import uuid7
 from applicants import codes
 from applicants.tokens import issue_token_to_applicant
 from jobs.keys import create_api_key
-from jobs.models import Company, JobPosting, Membership, Role, Scope
+from jobs.models import Company, Job, JobPosting, Membership, Role, Scope
 from pipeline.domain.states import Outcome
 from pipeline.models import (
     DecisionNote,
     Email,
+    PendingDecision,
+    RequestRecord,
     StoredFile,
     StoredPart,
     WebhookAttempt,
     WebhookDelivery,
 )
 from pipeline.services.lifecycle import pause_job
+from pipeline.services.references import change_application_reference
 from pipeline.services.remove import remove
-from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_webhook
+from pipeline.services.update_job import JobChanges, update_job
+from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
+from tests.support.planned_seats import planned
 
 # Part of everything that no stranger may see.
 MARKER = "zyxwhisper"
@@ -46,13 +51,28 @@ OF_COMPANY: dict[str, Any] = {
     "jobs.User": lambda acme: Q(memberships__company=acme),
     "mfa.Authenticator": lambda acme: Q(user__memberships__company=acme),
     "pipeline.Application": lambda acme: Q(job__company=acme),
+    "pipeline.ApplicationAssignee": lambda acme: Q(job__company=acme),
+    "pipeline.ApplicationLink": lambda acme: Q(application__job__company=acme),
+    "pipeline.ApplicationNote": lambda acme: Q(application__job__company=acme),
+    "pipeline.ApplicationTag": lambda acme: Q(job__company=acme),
+    "pipeline.ApplicationReference": lambda acme: Q(company_id=acme.id),
+    "pipeline.ClockAdvance": lambda acme: Q(company=acme),
+    "pipeline.DecisionItem": lambda acme: Q(application__job__company=acme),
+    "pipeline.PendingDecision": lambda acme: Q(job__company=acme),
+    "pipeline.SavedView": lambda acme: Q(job__company=acme),
     "pipeline.DecisionNote": lambda acme: Q(application__job__company=acme),
     "pipeline.Email": lambda acme: Q(application__job__company=acme),
     "pipeline.Event": lambda acme: Q(company_id=acme.id),
+    "pipeline.ForecastStatement": lambda acme: Q(job_id__in=_jobs_of(acme)),
     "pipeline.ImportRefusal": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportRun": lambda acme: Q(file__company_id=acme.id),
+    "pipeline.JobForecast": lambda acme: Q(job_id__in=_jobs_of(acme)),
+    "pipeline.JobReference": lambda acme: Q(company_id=acme.id),
     "pipeline.NameWord": lambda acme: Q(company_id=acme.id),
+    "pipeline.PlannedSeats": lambda acme: Q(job__company=acme),
+    "pipeline.PortalToken": lambda acme: Q(key__company=acme),
     "pipeline.Producer": lambda acme: Q(key__company=acme),
+    "pipeline.RequestRecord": lambda acme: Q(key_id__in=acme.api_keys.values("id")),
     "pipeline.StoredFile": lambda acme: Q(company_id=acme.id),
     "pipeline.StoredPart": lambda acme: Q(file__company_id=acme.id),
     "pipeline.WebhookAttempt": lambda acme: Q(delivery_id__in=acme_deliveries(acme)),
@@ -102,6 +122,8 @@ PLAIN: dict[str, Any] = {
 
 # Parameters of addresses that belong to nobody.
 THE_SAME_FOR_ALL: dict[str, Any] = {
+    "mark": "a-9",
+    "who": "nobody",
     "token": "forged",
     "name": "..%2F..%2Fetc",
     "key": "demo.sleep",
@@ -133,17 +155,22 @@ def acme_deliveries(acme: Company) -> Any:
     )
 
 
-def furnish() -> tuple[Company, dict[str, Any]]:
-    """Create the company; return it, and a value for every name of a parameter in an address."""
-    acme = factories.company(name="Acme")
-    owner = member_of(acme, Role.OWNER, email=f"{MARKER}-owner@example.org")
+def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
+    """Create the company or furnish a sandbox; return it, and values for the names in addresses."""
+    acme = acme or factories.company(name="Acme")
+    home = acme.sandbox_of or acme
+    owner = member_of(home, Role.OWNER, email=f"{MARKER}-owner@example.org")
     key, _ = create_api_key(company_id=acme.id, name=f"{MARKER} key", scopes=[Scope.READ])
+    _request(key.id)
     job = factories.job(company_id=acme.id, capacity=1, acknowledge_first_seat=True)
     people = [
         factories.applicant(email=f"{MARKER}{number}@example.org", name=f"{MARKER.title()} P")
         for number in range(3)
     ]
     first, second, third = [factories.application(job, person) for person in people]
+    attached = {"external_id": f"{MARKER}-1", "metadata": {"note": MARKER}}
+    change_application_reference(company_id=acme.id, application_id=first.id, changes=attached)
+    update_job(job_id=job, changes=JobChanges(reference=attached), actor=factories.RECRUITER)
     issue_token_to_applicant(people[0])
     codes.send_code(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
@@ -162,18 +189,46 @@ def furnish() -> tuple[Company, dict[str, Any]]:
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
+        "slug": "duplicate-submission",
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
+        "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
+        "planned_id": planned(draft).id,
         "schedule_id": plan.id,
         "key_id": key.id,
         "file_id": file.id,
         "import_id": file.id,
         **_webhook(acme),
         **PLAIN,
-        "membership_id": Membership.objects.get(company=acme, user=owner).id,
+        "membership_id": Membership.objects.get(company=home, user=owner).id,
         "object_id": str(owner.id),
         "id": str(owner.id),
     }
+
+
+def _decision(job: Any, owner: Any) -> PendingDecision:
+    return PendingDecision.objects.create(
+        id=uuid7(),
+        job_id=job,
+        outcome="REJECTED",
+        note=f"{MARKER} why",
+        decided_by=owner,
+        due_at="2126-01-01T00:00:00Z",
+    )
+
+
+def _request(key_id: Any) -> None:
+    RequestRecord.objects.create(
+        key_id=key_id,
+        is_portal=False,
+        at="2026-01-01T00:00:00Z",
+        method="GET",
+        path=f"/{MARKER}",
+        status=200,
+        status_class=2,
+        request_id=MARKER,
+        duration_ms=1,
+    )
 
 
 def _file(acme: Company, job: Any) -> StoredFile:
@@ -195,7 +250,7 @@ def _file(acme: Company, job: Any) -> StoredFile:
 
 def _webhook(acme: Company) -> dict[str, Any]:
     hook, _ = create_webhook_endpoint(company_id=acme.id, url=f"http://{MARKER}.example/hook")
-    delivery = send_test_webhook(company_id=acme.id, endpoint_id=hook.id)
+    delivery = send_test_to_endpoint(company_id=acme.id, endpoint_id=hook.id)
     WebhookDelivery.objects.filter(id=delivery.id).update(state="FAILED", attempts=1)
     WebhookAttempt.objects.create(
         delivery_id=delivery.id,
@@ -215,6 +270,10 @@ def state_of(acme: Company) -> dict[str, str]:
     return {
         label: _digest(apps.get_model(label), where(acme)) for label, where in OF_COMPANY.items()
     }
+
+
+def _jobs_of(acme: Company) -> Any:
+    return Job.objects.filter(company=acme).values("id")
 
 
 def _digest(model: type[Model], where: Q) -> str:

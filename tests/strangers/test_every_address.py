@@ -14,6 +14,7 @@ from django.test import Client
 
 from jobs.keys import create_api_key
 from jobs.models import Company, Role, Scope
+from pipeline.integrations.portal_tokens import grant_portal_token
 from pipeline.pages import access
 from tests.strangers.acme import MARKER, OF_COMPANY, OF_SITE, furnish, state_of
 from tests.strangers.addresses import Address, addresses
@@ -45,6 +46,7 @@ FORM = {
 }
 BODIES: dict[str, dict[str, Any]] = {
     "remove": {"outcome": "REJECTED"},
+    "reinstate": {"reason": "OUR_ERROR"},
     "applications": {"name": "New"},
     "import": {},
     "schedules": {"name": "Mine"},
@@ -68,6 +70,13 @@ def _key(*scopes: Scope) -> Client:
     return _bearer(create_api_key(company_id=other.id, name="theirs", scopes=scopes)[1])
 
 
+def _portal() -> Client:
+    other = factories.company(name="Other")
+    theirs = factories.application(factories.job(company_id=other.id))
+    key, _ = create_api_key(company_id=other.id, name="site", scopes=[Scope.APPLICANT_TOKENS])
+    return _bearer(grant_portal_token(key_id=key.id, applicant_id=theirs.applicant_id).token)
+
+
 STRANGERS: dict[str, Callable[[], Client]] = {
     "nobody": lambda: Client(raise_request_exception=False),
     "a forged key": lambda: _bearer("nilk_" + "x" * 43),
@@ -76,6 +85,7 @@ STRANGERS: dict[str, Callable[[], Client]] = {
     "an owner": lambda: _member(Role.OWNER),
     "a viewer": lambda: _member(Role.VIEWER),
     "an account without company": lambda: _member(None),
+    "another company's site": _portal,
     "an applicant's token": lambda: _bearer(str(signed_in(factories.applicant()).token)),
     "an applicant": lambda: applicant_browser(factories.applicant()),
 }
@@ -89,7 +99,8 @@ def _send(client: Client, method: str, path: str) -> HttpResponseBase:
         body = json.dumps(BODIES.get(last, {}))
         headers = {"If-Match": '"1"'}
         return client.generic(method, path, body, content_type="application/json", headers=headers)
-    return client.post(path, FORM)
+    reason = {"reason": "OUR_ERROR"} if path.endswith("/reinstate/") else {}
+    return client.post(path, FORM | reason)
 
 
 def _content(answer: HttpResponseBase) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from random import Random
+from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
 from pipeline.domain.errors import LineError
-from pipeline.domain.states import Outcome
+from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import open_job, pause_job
+from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
@@ -23,7 +25,8 @@ from tests.support.clock import let_time_pass
 def busy_job(seed: int, *, steps: int = 60, company_id: UUID | None = None) -> UUID:
     """A job in which that many random things have happened; the same each time."""
     chance = Random(seed)
-    job = factories.job(capacity=chance.randint(1, 3), company_id=company_id, penalty_places=1)
+    rules: dict[str, Any] = {"penalty_places": 1, "max_decays": 1}
+    job = factories.job(capacity=chance.randint(1, 3), company_id=company_id, **rules)
     for _ in range(steps):
         with suppress(LineError):
             chance.choice(STEPS)(job, chance)
@@ -65,6 +68,13 @@ def _hire(job: UUID, chance: Random) -> None:
         remove(application_id=person.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
 
 
+def _reinstate(job: UUID, chance: Random) -> None:
+    missed = Application.objects.filter(job_id=job, decay_count__gt=0).order_by("id")
+    if people := list(missed):
+        reason = ReinstatementReason.OUR_ERROR
+        reinstate(application_id=chance.choice(people).id, reason=reason, actor=factories.RECRUITER)
+
+
 def _wait(job: UUID, chance: Random) -> None:
     let_time_pass(job, chance.choice((30, factories.COOLDOWN, factories.WINDOW, 24 * 3_600)))
     factories.settle_all()
@@ -90,6 +100,7 @@ STEPS: list[Callable[[UUID, Random], None]] = [
     _hire,
     _wait,
     _wait,
+    _reinstate,
     _resize,
     _pause_or_resume,
 ]

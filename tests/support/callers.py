@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -66,6 +67,18 @@ class Caller:
 
 
 JSON = "application/json"
+
+
+class Callers(dict[str, Any]):
+    """Callers by name, each made when it is first asked for: most tests ask for one of many."""
+
+    def __init__(self, made_by: dict[str, Callable[[], Any]]) -> None:
+        super().__init__()
+        self._made_by = made_by
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = self._made_by[name]()
+        return self[name]
 
 
 def key_of(company_id: UUID, *scopes: Scope) -> Caller:

@@ -41,6 +41,7 @@ def let_time_pass(job_id: UUID, seconds: float) -> None:
         _shift(cursor, "jobs_job", JOB_TIMES, "id", job_id, past)
         _shift(cursor, "jobs_jobposting", ["updated_at"], "job_id", job_id, past)
         _shift(cursor, "pipeline_application", APPLICATION_TIMES, "job_id", job_id, past)
+        _shift(cursor, "pipeline_plannedseats", ["first_at", "next_at"], "job_id", job_id, past)
         head = _shift_log(cursor, job_id, past)
         cursor.execute("UPDATE jobs_job SET chain_head = %s WHERE id = %s", [head, job_id])
 

@@ -35,11 +35,11 @@ def process_environment(**changes: str) -> dict[str, str]:
     product = {
         "DATABASE_URL": url_of(connection.settings_dict),
         "SECRET_KEY": settings.SECRET_KEY,
+        "DECISION_UNDO_SECONDS": "0",
         "DEMO_TASKS": "on",
         "WEBHOOK_ALLOW_PRIVATE": "on",
         "DJANGO_SETTINGS_MODULE": "pipeline.settings",
         "PYTHONPATH": str(ROOT),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
     return kept | product | changes
 

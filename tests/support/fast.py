@@ -1,10 +1,12 @@
-"""The option --fast, and the marks that a test gets from its folder."""
+"""The options --fast and --long, and the marks that a test gets from its folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
+from tests.support.together import together
 
 TESTS = Path(__file__).resolve().parents[1]
 # Folders whose tests drive a browser, kill processes, or try very many cases.
@@ -16,55 +18,79 @@ MARKS_OF_FOLDERS = {
     "properties": "slow",
 }
 MARKS_OF_FILES = {
+    "api/test_sdks.py": "faults",
+    "config/test_deployment.py": "faults",
+    "config/test_error_reports.py": "faults",
+    "config/test_static_files.py": "faults",
     "house/test_run.py": "faults",
     "house/test_run_installs.py": "faults",
+    "house/test_suite.py": "faults",
+    "webhooks/test_fairness.py": "slow",
+    "webhooks/test_memory.py": "faults",
 }
+# What a test asks for that starts processes of the product.
+FIXTURES_OF_PROCESSES = {"environment", "serve_module", "worker"}
+LONGEST_SECONDS = 6 * 3_600
 LEFT_OUT = ("browser", "faults", "slow")
-_COUNTS = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --fast."""
+    """Add --fast and --long."""
     parser.addoption(
         "--fast", action="store_true", help="leave out the tests marked browser, faults or slow"
     )
+    parser.addoption(
+        "--long", action="store_true", help="take an hour for each test that has a long form"
+    )
+    parser.addoption(
+        "--long-minutes", type=int, default=60, metavar="N", help="with --long: not an hour"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With --fast, do not even import what is left out as a whole."""
+    return True if config.getoption("--fast") and _mark_of(collection_path) else None
+
+
+@pytest.fixture
+def long_seconds(request: pytest.FixtureRequest) -> int:
+    """Return how long the long form of a test is to take; 0 for its short form."""
+    options = request.config.option
+    return 60 * options.long_minutes if options.long else 0
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests by their folders; with --fast, deselect those that take long."""
+    """Mark the tests by folder, fixture and import; with --fast, deselect those that take long."""
     for item in items:
         if mark := _mark_of(item.path):
             item.add_marker(mark)
+        elif FIXTURES_OF_PROCESSES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("faults")
+        if getattr(getattr(item, "module", None), "together", None) is together:
+            item.add_marker("race")
+        if config.getoption("--long") and item.get_closest_marker("long_with_option"):
+            item.add_marker(pytest.mark.timeout(LONGEST_SECONDS))
     if not config.getoption("--fast"):
         return
-    counts = dict.fromkeys(LEFT_OUT, 0)
-    kept: list[pytest.Item] = []
-    left_out: list[pytest.Item] = []
-    for item in items:
-        mark = next((name for name in LEFT_OUT if item.get_closest_marker(name)), None)
-        if mark:
-            counts[mark] += 1
-        (left_out if mark else kept).append(item)
-    items[:] = kept
+    left_out = [item for item in items if any(map(item.get_closest_marker, LEFT_OUT))]
+    items[:] = [item for item in items if not any(map(item.get_closest_marker, LEFT_OUT))]
     config.hook.pytest_deselected(items=left_out)
-    config.stash[_COUNTS] = counts
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say what --fast leaves out; with xdist only the workers can count it."""
+    """Say what --fast leaves out."""
     if config.getoption("--fast"):
-        counts = config.stash.get(_COUNTS, None)
-        numbers = ", ".join(f"{count} {name}" for name, count in (counts or {}).items())
-        left_out = numbers or ", ".join(LEFT_OUT)
-        terminalreporter.write_line(f"--fast left out the tests marked: {left_out}")
+        terminalreporter.write_line(f"--fast left out the tests marked: {', '.join(LEFT_OUT)}")
 
 
 def _mark_of(path: Path) -> str | None:
     if not path.is_relative_to(TESTS):
         return None
     name = path.relative_to(TESTS).as_posix()
-    folders = (mark for place, mark in MARKS_OF_FOLDERS.items() if name.startswith(f"{place}/"))
+    folders = (
+        mark for place, mark in MARKS_OF_FOLDERS.items() if f"{name}/".startswith(f"{place}/")
+    )
     return MARKS_OF_FILES.get(name) or next(folders, None)

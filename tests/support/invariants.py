@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
 from pipeline.audit.verify import verify_job
 from pipeline.line.event_log import GENESIS, chained_hash
-from pipeline.models import Application, Event
+from pipeline.models import Application, Event, PlannedSeats
+
+# Every whole number below this is exact in clients whose numbers are floating-point (JavaScript).
+EXACT = 2**53
 
 
 def assert_line_is_sound(
@@ -72,7 +77,8 @@ def _order_is_total(job: Job, people: list[Application]) -> None:
     assert len(set(ties)) == len(ties)
     assert all(1 <= tie <= job.seq for tie in ties if tie is not None)
     clean = [p.ticket for p in _of(people, "WAITLIST") if not p.decay_count and p.ticket]
-    assert all(ticket < job.next_ticket for ticket in clean)
+    # Who was offered a seat on applying drew no ticket; given back, the place is before the next.
+    assert all(ticket <= job.next_ticket for ticket in clean)
 
 
 def _no_seat_is_idle(job: Job, people: list[Application]) -> None:
@@ -99,9 +105,21 @@ def _log_is_whole(job: Job, log: list[Event]) -> None:
         assert event.at >= at
         assert event.effective_at <= event.at
         assert event.cause_seq is None or event.cause_seq < event.seq
+        assert all(abs(number) < EXACT for number in numbers_in(event.data)), event.data
         at = event.at
     assert bytes(job.chain_head) == head
     assert job.last_event_at == at
+
+
+def numbers_in(data: Any) -> Iterator[int]:
+    """Yield every number in decoded JSON. Raises TypeError for one that is not whole."""
+    if isinstance(data, float):
+        raise TypeError(f"{data} is not a whole number")
+    if isinstance(data, int):
+        yield data
+    elif isinstance(data, dict | list):
+        for part in data.values() if isinstance(data, dict) else data:
+            yield from numbers_in(part)
 
 
 def _log_tells_each_change(log: list[Event]) -> None:
@@ -125,6 +143,12 @@ def _true_due(job: Job, people: list[Application]) -> datetime | None:
     if job.status == "OPEN" and job.capacity > len(pending) + len(_of(people, "ACTIVE")):
         moments += [person.eligible_at for person in waiting if person.verify_by is None]
     moments += [person.verify_by for person in waiting]
+    plans = list(PlannedSeats.objects.filter(job_id=job.id))
+    assert job.status != "CLOSED" or not plans
+    for plan in plans:
+        assert plan.done < plan.times
+        assert plan.next_at == plan.time_of(plan.done) > job.last_event_at
+    moments += [plan.next_at for plan in plans]
     if job.status == "CLOSED" and pending + waiting:
         moments.append(job.last_event_at)
     return min((moment for moment in moments if moment), default=None)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import connection
 from django.urls import URLPattern
 
 from jobs.keys import create_api_key
 from pipeline.api.v1.urls import urlpatterns
-from pipeline.webhooks.endpoints import send_test_webhook
+from pipeline.models import Email
+from pipeline.webhooks.endpoints import send_test_to_endpoint
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
+from tests.support.clock import database_now, let_time_pass
+from tests.support.sandboxes import sandbox
 from tests.support.webhooks import endpoint
 
 
@@ -94,12 +98,38 @@ def removal() -> Sent:
     return Sent(key_of(company), f"/applications/{seated.id}/remove", body)
 
 
+def reinstatement() -> Sent:
+    company = factories.company().id
+    job = factories.job(company_id=company, acknowledge_first_seat=True)
+    missed = factories.application(job)
+    let_time_pass(job, factories.WINDOW)
+    factories.settle_all()
+    body = {"reason": "OUR_ERROR", "note": "as told on the telephone"}
+    return Sent(key_of(company), f"/applications/{missed.id}/reinstate", body)
+
+
+def email_again() -> Sent:
+    company = factories.company().id
+    seated = factories.application(factories.job(company_id=company))
+    email = Email.objects.create(
+        id=uuid4(), application=seated, seq=3, kind="APPLIED", state="SENT"
+    )
+    path = f"/applications/{seated.id}/emails/{email.id}/send-again"
+    return Sent(key_of(company), path, {})
+
+
 def _job_verb(verb: str, **job: Any) -> Callable[[], Sent]:
     def sent() -> Sent:
         company = factories.company().id
         return Sent(key_of(company), f"/jobs/{factories.job(company_id=company, **job)}/{verb}", {})
 
     return sent
+
+
+def planned_seats() -> Sent:
+    company = factories.company().id
+    body = {"seats": 2, "first_at": (database_now() + timedelta(days=7)).isoformat()}
+    return Sent(key_of(company), f"/jobs/{factories.job(company_id=company)}/planned-seats", body)
 
 
 def code() -> Sent:
@@ -133,7 +163,7 @@ def webhook_test() -> Sent:
 
 def redelivery() -> Sent:
     caller, company, path = _webhook("deliveries")
-    sent = send_test_webhook(company_id=company, endpoint_id=UUID(path.split("/")[2]))
+    sent = send_test_to_endpoint(company_id=company, endpoint_id=UUID(path.split("/")[2]))
     return Sent(caller, f"{path}/{sent.id}/redeliver", {})
 
 
@@ -185,9 +215,14 @@ def _verb_on_a_type(verb: str) -> Callable[[], Sent]:
     return sent
 
 
+def advance_of_clock() -> Sent:
+    return Sent(key_of(sandbox().id), "/test/clock/advance", {"seconds": 60})
+
+
 POSTS: dict[str, list[Callable[[], Sent]]] = {
     "jobs": [a_job],
     "jobs/<uuid:job_id>/applications": [own_application, submission, unproved_application],
+    "jobs/<uuid:job_id>/planned-seats": [planned_seats],
     "jobs/<uuid:job_id>/open": [_job_verb("open", open_now=False)],
     "jobs/<uuid:job_id>/pause": [_job_verb("pause")],
     "jobs/<uuid:job_id>/close": [_job_verb("close")],
@@ -195,6 +230,8 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/verify": [verification],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
     "applications/<uuid:application_id>/remove": [removal],
+    "applications/<uuid:application_id>/reinstate": [reinstatement],
+    "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],
     "jobs/<uuid:job_id>/applications/import": [some_import],
     "tasks": [some_work],
     "tasks/batch": [some_batch],
@@ -206,6 +243,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "task-types/<str:type_key>/resume": [_verb_on_a_type("resume")],
     "schedules": [some_plan],
     "auth/code": [code],
+    "test/clock/advance": [advance_of_clock],
     "api-keys/<uuid:key_id>/revoke": [revocation],
     "webhooks/<uuid:webhook_id>/test": [webhook_test],
     "webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>/redeliver": [redelivery],

@@ -45,8 +45,9 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 headers = {name.lower(): value for name, value in self.headers.items()}
+                self.got = Received(self.path, headers, body)
                 with outer._guard:
-                    outer.received.append(Received(self.path, headers, body))
+                    outer.received.append(self.got)
                 outer.answer(self)
 
             do_GET = do_POST

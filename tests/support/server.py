@@ -8,15 +8,42 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Protocol
+
+import pytest
 
 from pipeline.server.gunicorn_config import workers as WORKERS
-from tests.support.environment import ROOT
+from tests.support.environment import ROOT, process_environment
 
 START_SECONDS = 120  # each process reads the whole program, and other tests run beside it
 ANSWER_SECONDS = 5
 STOP_SECONDS = 30
+
+
+class ServeModule(Protocol):
+    """Starts a server of a module's own; gives its address and its log."""
+
+    def __call__(self, *, workers: int = WORKERS, **changes: str) -> tuple[str, Path]: ...
+
+
+@pytest.fixture(scope="module")
+def serve_module(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServeModule]:
+    """Starts a server for all tests of a module that one worker runs: its start takes seconds.
+
+    The database is emptied under it after each test. Keyword arguments change its environment.
+    """
+    with ExitStack() as running:
+
+        def start(*, workers: int = WORKERS, **changes: str) -> tuple[str, Path]:
+            log = tmp_path_factory.mktemp("web") / "web.log"
+            environment = process_environment(**changes)
+            return running.enter_context(serving(environment, log, workers=workers)), log
+
+        yield start
 
 
 @contextmanager

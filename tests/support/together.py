@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from django.db import connection, transaction
 
 from pipeline.line.turns import Turn, Turns
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 def together(acts: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -72,7 +73,8 @@ def held_lock(job_id: UUID) -> Iterator[None]:
 def wait_until_somebody_waits_for_a_lock() -> None:
     """Return once some connection to this database is queueing for a lock."""
     with connection.cursor() as cursor:
-        for _ in range(1_000):
+        start = time.monotonic()
+        while time.monotonic() - start < PATIENCE_SECONDS:
             cursor.execute(
                 "SELECT count(*), pg_sleep(0.005) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND wait_event_type = 'Lock'"

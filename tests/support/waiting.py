@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0  # nobody waits for so long, unless something is broken
 
 
 def eventually(condition: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> float:

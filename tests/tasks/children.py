@@ -42,3 +42,22 @@ class OneChild:
 
     def answers(self, name: str) -> None:
         os.write(self.results, f'["done","{name}",0.001,null]\n'.encode())
+
+
+class SeveralChildren:
+    """In the place of the fork server: each slot's child is the test."""
+
+    def __init__(self) -> None:
+        self.children: list[OneChild] = []
+
+    def start(self, messages: socket.socket, results: int) -> int:
+        self.children.append(OneChild())
+        self.children[-1].start(messages, results)
+        return len(self.children)
+
+    def ended(self) -> list[tuple[int, int]]:
+        return []
+
+    def close(self) -> None:
+        for child in self.children:
+            child.close()

@@ -33,6 +33,12 @@ def leave_mark(payload: dict[str, Any], context: Context) -> None:
     mark(payload["name"])
 
 
+@task_type(key="test.urgent", urgent=True)
+def urgent(payload: dict[str, Any], context: Context) -> None:
+    """Leave a mark, also while long runs hold the other slots."""
+    mark(payload["name"])
+
+
 @task_type(key="test.slow", backoff=AT_ONCE, grace_seconds=0.5)
 def slow(payload: dict[str, Any], context: Context) -> None:
     """Mark the start and the end of so many seconds; stop early when cancelled."""

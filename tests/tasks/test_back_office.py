@@ -26,7 +26,7 @@ LIST = "/admin/tasks/task/"
 
 @pytest.fixture
 def root() -> Client:
-    return operator(factories.UserFactory.create(is_staff=True, is_superuser=True))
+    return operator(factories.UserFactory.create(password=None, is_staff=True, is_superuser=True))
 
 
 def operator(user: User) -> Client:
@@ -105,7 +105,7 @@ def test_what_is_refused_is_said_and_stops_nothing_else(root: Client) -> None:
 def test_who_may_only_look_cannot_act() -> None:
     from django.contrib.auth.models import Permission
 
-    looker = factories.UserFactory.create(is_staff=True)
+    looker = factories.UserFactory.create(password=None, is_staff=True)
     looker.user_permissions.add(Permission.objects.get(codename="view_task"))
     client = operator(looker)
     name = dead_task()

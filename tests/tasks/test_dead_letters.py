@@ -66,7 +66,7 @@ def test_dead_letters_of_a_type_are_listed_and_replayed_together(claimer: Any) -
 def test_what_waits_can_be_buried_and_comes_back_by_a_replay(claimer: Any) -> None:
     name, worker = enqueue("test.noop").id, claimer()
 
-    control.move_to_dead_letters(name, actor="ana", reason="it kills its workers")
+    dead_letters.move_to_dead_letters(name, actor="ana", reason="it kills its workers")
 
     assert (status(name), worker.claim()) == ("DEAD", [])
     assert [letter.id for letter in dead_letters.dead_letters()] == [name]
@@ -81,11 +81,11 @@ def test_only_what_waits_and_is_ones_own_can_be_buried(claimer: Any) -> None:
     name, worker = enqueue("test.noop", owner_id=uuid4()).id, claimer()
     for owner, no_task in [(uuid4(), name), (None, uuid4())]:
         with pytest.raises(errors.TaskNotFound):
-            control.move_to_dead_letters(no_task, actor="ana", owner_id=owner)
+            dead_letters.move_to_dead_letters(no_task, actor="ana", owner_id=owner)
     runs = worker.claim()
 
     with pytest.raises(errors.WrongStatus, match="RUNNING, not pending"):
-        control.move_to_dead_letters(name, actor="ana")
+        dead_letters.move_to_dead_letters(name, actor="ana")
 
     assert worker.succeed(*runs) == 1
     assert events(name) == ["enqueued", "started", "succeeded"]

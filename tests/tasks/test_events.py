@@ -66,12 +66,12 @@ def test_an_event_that_commits_late_is_not_passed_over(claimer: Any) -> None:
         with transaction.atomic():
             control.cancel(late, actor="ana")
             cancelled.set()
-            go_on.wait(20)
+            go_on.wait(60)
         connection.close()
 
     thread = threading.Thread(target=cancel_slowly)
     thread.start()
-    cancelled.wait(20)
+    cancelled.wait(60)
     control.cancel(early, actor="ana")
     careless = TaskEvent.objects.order_by("-id").values_list("id", flat=True)[0]
     during, position = read(start, waiting=False)

@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,3 +96,28 @@ def test_the_signals_mean_what_they_meant_before_when_it_is_over() -> None:
     run_forever(step, idle_seconds=lambda: LONG)
 
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_alive_file_is_touched_while_steps_fail_and_a_missing_folder_ends_nothing(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "TOUCH_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "AFTER_A_FAILURE_SECONDS", 0.01)
+    file = tmp_path / "alive"
+    settings.ALIVE_FILE = str(file)
+    touched = []
+    step, calls = ending(after=3)
+
+    def failing() -> int:
+        touched.append(file.stat().st_mtime_ns)
+        step()
+        raise RuntimeError("of a test")
+
+    run_forever(failing, idle_seconds=lambda: LONG)
+    settings.ALIVE_FILE = str(tmp_path / "missing" / "alive")
+    step, again = ending(after=2)
+    run_forever(step, idle_seconds=lambda: 0.0)
+
+    assert len(calls) == 3
+    assert touched == sorted(set(touched))
+    assert len(again) == 2

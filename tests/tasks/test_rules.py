@@ -24,7 +24,7 @@ def test_only_the_databases_clock_decides() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempt", "seconds"), [(1, 30), (2, 60), (3, 120), (7, 1920), (8, 3600), (20, 3600)]
+    ("attempt", "seconds"), [(1, 30), (2, 60), (3, 120), (7, 1920), (8, 3600), (9_999, 3600)]
 )
 def test_the_wait_doubles_up_to_an_hour_and_up_to_15_seconds_come_on_top(
     attempt: int, seconds: float
@@ -33,12 +33,21 @@ def test_the_wait_doubles_up_to_an_hour_and_up_to_15_seconds_come_on_top(
     assert Backoff().after(attempt, chance=lambda: 1.0) == seconds + 15
 
 
+def test_a_type_chooses_its_own_back_off() -> None:
+    own = Backoff(base_seconds=1, cap_seconds=10, jitter_seconds=0.5)
+
+    assert [own.after(n, chance=lambda: 1.0) for n in (1, 2, 5)] == [1.5, 2.5, 10.5]
+
+
 @pytest.mark.parametrize(
     ("how", "attempt", "asked", "status", "delay"),
     [
         ("error", 1, None, Status.PENDING, 30),
         ("error", 5, None, Status.DEAD, 0),
+        ("error", 7, None, Status.DEAD, 0),
         ("retry", 1, 7.0, Status.PENDING, 7),
+        ("retry", 1, 0.5, Status.PENDING, 0.5),
+        ("retry", 1, -0.5, Status.PENDING, 0),
         ("retry", 1, None, Status.PENDING, 30),
         ("retry", 1, 1e9, Status.PENDING, 7 * 86_400),
         ("retry", 5, 7.0, Status.DEAD, 0),

@@ -45,6 +45,17 @@ def test_a_refusal_by_the_api_names_request_key_and_address(
     }
 
 
+def test_a_line_names_the_ids_of_the_url_and_the_next_request_forgets_them(
+    acme: Caller, log: Log
+) -> None:
+    acme.get(f"/jobs/{UNKNOWN_ID}")
+    acme.get("/nothing")
+
+    with_job, without = log.lines("django.request")
+    assert with_job["job_id"] == str(UNKNOWN_ID)
+    assert "job_id" not in without
+
+
 def test_every_kind_of_caller_is_named(company: Company, log: Log, applicant: Applicant) -> None:
     user = member_of(company, Role.VIEWER)
     callers = {

@@ -41,7 +41,7 @@ def test_a_run_that_died_is_taken_over_and_sends_the_same_id_again(
     endpoint(company.id, receiver.url)
     queue_many(company, 1)
     with monkeypatch.context() as dying:
-        dying.setattr(runs.Run, "_write", die_with_an_answer)
+        dying.setattr(runs.DeliveryRun, "_write", die_with_an_answer)
         with pytest.raises(SystemExit):
             deliver_due_webhooks()
     nobody_may = deliver_due_webhooks()

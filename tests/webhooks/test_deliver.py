@@ -16,8 +16,8 @@ from pipeline.notifications.company_emails import ALERT_TASK
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import (
     change_webhook_endpoint,
-    rotate_webhook_secret,
-    send_test_webhook,
+    rotate_endpoint_secret,
+    send_test_to_endpoint,
 )
 from pipeline.webhooks.lanes import DELAYS_SECONDS, MOST_ATTEMPTS
 from pipeline.webhooks.queue import DELIVER
@@ -180,7 +180,7 @@ def test_switched_on_it_begins_without_its_failures(company: Company, receiver: 
     on = change_webhook_endpoint(
         company_id=company.id, endpoint_id=made.id, changes={"is_active": True}
     )
-    send_test_webhook(company_id=company.id, endpoint_id=made.id)
+    send_test_to_endpoint(company_id=company.id, endpoint_id=made.id)
     deliver_due_webhooks()
 
     assert (on.is_active, on.off_reason, on.off_at, on.failures) == (True, "", None, 0)
@@ -189,7 +189,7 @@ def test_switched_on_it_begins_without_its_failures(company: Company, receiver: 
 
 def test_after_a_rotation_both_secrets_sign_for_a_day(company: Company, receiver: Receiver) -> None:
     made, old = endpoint(company.id, receiver.url)
-    _, new = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
+    _, new = rotate_endpoint_secret(company_id=company.id, endpoint_id=made.id)
     queue_many(company, 1)
     deliver_due_webhooks()
     WebhookEndpoint.objects.update(old_secret_until=Now())
@@ -238,7 +238,7 @@ def test_a_rotation_helps_at_once_when_the_secret_cannot_be_read(
     made, _ = endpoint(company.id, receiver.url)
     queue_many(company, 1)
     WebhookEndpoint.objects.update(secret=b"x" * 60)
-    row, new = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
+    row, new = rotate_endpoint_secret(company_id=company.id, endpoint_id=made.id)
 
     deliver_due_webhooks()
 
@@ -252,7 +252,7 @@ def test_an_old_secret_that_cannot_be_read_does_not_stop_the_new_one(
 ) -> None:
     made, _ = endpoint(company.id, receiver.url)
     queue_many(company, 1)
-    _, new = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
+    _, new = rotate_endpoint_secret(company_id=company.id, endpoint_id=made.id)
     WebhookEndpoint.objects.update(old_secret=b"x" * 60)
 
     deliver_due_webhooks()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -17,23 +16,16 @@ import pytest
 
 from jobs.models import Company
 from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import send_test_webhook
+from pipeline.webhooks.endpoints import send_test_to_endpoint
 from pipeline.webhooks.redeliver import redeliver_one_webhook
 from pipeline.webhooks.signing import new_webhook_secret, webhook_signatures
 from tests.support.environment import ROOT
+from tests.support.tools import needed_tool
 from tests.support.webhooks import endpoint, only_delivery
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-NODE = shutil.which("node")
-EXAMPLES = [
-    pytest.param([sys.executable, "receive_webhooks.py"], id="python"),
-    pytest.param(
-        [str(NODE), "receive_webhooks.mjs"],
-        id="node",
-        marks=pytest.mark.skipif(NODE is None, reason="Node is not installed"),
-    ),
-]
+EXAMPLES = {"python": "receive_webhooks.py", "node": "receive_webhooks.mjs"}
 
 
 class Example:
@@ -55,14 +47,16 @@ class Example:
 
     def printed(self) -> list[str]:
         self.process.terminate()
-        said, _ = self.process.communicate(timeout=10)
+        said, _ = self.process.communicate(timeout=60)
         return said.splitlines()
 
 
-@pytest.fixture(params=EXAMPLES)
+@pytest.fixture(params=list(EXAMPLES))
 def example(request: pytest.FixtureRequest, company: Company) -> Iterator[tuple[Example, str]]:
     made, secret = endpoint(company.id, "http://127.0.0.1:9/")
-    running = Example(request.param, secret)
+    is_python = request.param == "python"
+    program = sys.executable if is_python else needed_tool("node", "apt-get install nodejs")
+    running = Example([program, EXAMPLES[request.param]], secret)
     type(made).objects.filter(id=made.id).update(url=running.url)
     yield running, secret
     running.process.kill()
@@ -71,7 +65,7 @@ def example(request: pytest.FixtureRequest, company: Company) -> Iterator[tuple[
 
 def post(url: str, headers: dict[str, str], body: bytes) -> int:
     try:
-        with urlopen(Request(url, body, headers), timeout=5) as answer:  # noqa: S310  ours
+        with urlopen(Request(url, body, headers), timeout=60) as answer:  # noqa: S310  ours
             return int(answer.status)
     except HTTPError as error:
         return error.code
@@ -82,7 +76,7 @@ def test_it_verifies_and_prints_each_event_once(
 ) -> None:
     running, _ = example
     made = company.webhook_endpoints.get()
-    sent = send_test_webhook(company_id=company.id, endpoint_id=made.id)
+    sent = send_test_to_endpoint(company_id=company.id, endpoint_id=made.id)
     deliver_due_webhooks()
     redeliver_one_webhook(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
     deliver_due_webhooks()

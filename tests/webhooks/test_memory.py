@@ -1,7 +1,8 @@
-"""Threads of the client take few addresses, which the memory limit of a task counts."""
+"""What the client takes of its process: addresses, which the memory limit counts, and files."""
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 
@@ -51,3 +52,29 @@ def test_all_threads_leave_a_task_its_memory() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_control_unbounded_they_would_take_more_than_a_task_may() -> None:
     assert grown_megabytes("unbounded") > 512
+
+
+FILES = """
+import django, resource, sys
+django.setup()
+from pipeline.webhooks.client import allow_webhook_connections
+
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, min(hard, int(sys.argv[1]))))
+allow_webhook_connections()
+print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+@pytest.mark.parametrize(("hard", "soft"), [(128, 128), (100_000, 8_192)])
+def test_it_may_open_as_many_connections_as_the_machine_allows(hard: int, soft: int) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    run = subprocess.run(
+        [sys.executable, "-c", FILES, str(hard)],
+        env=process_environment(),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert int(run.stdout.split()[0]) == min(soft, most)

@@ -1,16 +1,14 @@
-"""Runs under pressure: receivers that hang or fail, events that keep coming."""
+"""Runs under pressure: receivers that fail, events that keep coming."""
 
 from __future__ import annotations
 
 import time
-from http.server import BaseHTTPRequestHandler
 
 import pytest
 from django.db import connection
 
 from jobs.models import Company
 from pipeline.models import WebhookEndpoint
-from pipeline.webhooks import client
 from pipeline.webhooks import deliver as runs
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.lanes import REST_AFTER
@@ -23,33 +21,6 @@ from tests.support.webhooks import (
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def test_a_hanging_endpoint_delays_nobody_else(
-    company: Company,
-    other_company: Company,
-    receiver: Receiver,
-    second_receiver: Receiver,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(client, "TIMEOUT_SECONDS", 4.0)
-    receiver.answer = lambda _: time.sleep(60)
-    endpoint(company.id, receiver.url)
-    endpoint(other_company.id, second_receiver.url)
-    queue_many(company, 1_000)
-    queue_many(other_company, 1_000)
-    arrived: list[float] = []
-    second_receiver.answer = lambda handler: (
-        arrived.append(time.monotonic()),
-        reply(handler, 204),
-    )[1]
-    began = time.monotonic()
-
-    deliver_due_webhooks(seconds=30, is_cancelled=lambda: len(arrived) >= 1_000)
-
-    assert len(arrived) == 1_000
-    assert sorted(arrived)[-1] - began < 20
-    assert len(receiver.received) <= 12  # it hangs in a few requests, and then rests
 
 
 def test_everything_failing_uses_up_few_attempts(company: Company, receiver: Receiver) -> None:
@@ -133,41 +104,7 @@ def test_a_cancelled_run_gives_everything_back(company: Company, receiver: Recei
     assert counted["PENDING"] == 50 - counted["DELIVERED"]
 
 
-def test_slow_receivers_of_some_companies_leave_room_for_another(
-    company: Company,
-    other_company: Company,
-    receiver: Receiver,
-    second_receiver: Receiver,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """All that may be under way is 12; eight slow endpoints of one company would take 16."""
-    monkeypatch.setattr(runs, "MOST_UNDER_WAY", 12)
-    for _ in range(8):
-        endpoint(company.id, receiver.url)
-    endpoint(other_company.id, second_receiver.url)
-    queue_many(company, 10)
-    began, arrived, later = time.monotonic(), [], iter([other_company])
-
-    def answer_late(handler: BaseHTTPRequestHandler) -> None:
-        for each in later:
-            queue_many(each, 1)
-            connection.close()  # that of this thread
-        time.sleep(3)
-        reply(handler, 204)
-
-    receiver.answer = answer_late
-    second_receiver.answer = lambda handler: (
-        arrived.append(time.monotonic() - began),
-        reply(handler, 204),
-    )[1]
-
-    deliver_due_webhooks(seconds=5, is_cancelled=lambda: bool(arrived))
-
-    assert arrived
-    assert arrived[0] < 2
-
-
-def test_each_round_begins_at_another_endpoint(company: Company, receiver: Receiver) -> None:
+def test_endpoints_take_turns(company: Company, receiver: Receiver) -> None:
     """With room for one at a time, all endpoints are served, not the first one alone."""
     first, second = [endpoint(company.id, f"{receiver.url}/{n}") for n in range(2)]
     queue_many(company, 20)
@@ -178,4 +115,4 @@ def test_each_round_begins_at_another_endpoint(company: Company, receiver: Recei
 
     assert first != second
     paths = [each.path for each in receiver.received[:10]]
-    assert {paths.count("/hook/0"), paths.count("/hook/1")} <= {3, 4, 5, 6, 7}
+    assert {paths.count("/hook/0"), paths.count("/hook/1")} <= {4, 5, 6}

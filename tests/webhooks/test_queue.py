@@ -19,12 +19,12 @@ from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.models import Event, WebhookDelivery, WebhookEndpoint
 from pipeline.services.withdraw import withdraw
 from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import change_webhook_endpoint, rotate_webhook_secret
+from pipeline.webhooks.endpoints import change_webhook_endpoint, rotate_endpoint_secret
 from pipeline.webhooks.queue import (
     DELIVER,
     QUEUE,
     queue_webhooks_of_events,
-    start_delivering_webhooks,
+    wake_webhook_queue,
 )
 from pipeline.webhooks.types import TYPES, webhook_type_of
 from tasks.models import Task, TaskType
@@ -183,8 +183,8 @@ def test_every_kind_of_event_has_a_type() -> None:
 
 
 def test_one_task_delivers_however_much_becomes_due(company: Company) -> None:
-    start_delivering_webhooks()
-    start_delivering_webhooks()
+    wake_webhook_queue()
+    wake_webhook_queue()
 
     assert tasks(DELIVER) == 1
 
@@ -204,14 +204,14 @@ def test_a_hundred_runs_leave_one_task_for_what_is_due_later(company: Company) -
 def test_what_is_due_earlier_has_a_task_of_its_own(company: Company) -> None:
     later = datetime.now(UTC) + timedelta(hours=1)
     for due in (later, later - timedelta(minutes=1), later + timedelta(minutes=1)):
-        start_delivering_webhooks(due)
+        wake_webhook_queue(due)
 
     assert tasks(DELIVER) == 2
 
 
 def test_a_secret_is_no_part_of_what_is_queued(company: Company, job: UUID) -> None:
     made, secret = endpoint(company.id, URL)
-    _, newer = rotate_webhook_secret(company_id=company.id, endpoint_id=made.id)
+    _, newer = rotate_endpoint_secret(company_id=company.id, endpoint_id=made.id)
     factories.application(job)
     queue_all()
 

@@ -17,7 +17,7 @@ from pipeline.domain.errors import (
 )
 from pipeline.models import WebhookDelivery
 from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import change_webhook_endpoint, send_test_webhook
+from pipeline.webhooks.endpoints import change_webhook_endpoint, send_test_to_endpoint
 from pipeline.webhooks.redeliver import (
     redeliver_failed_webhooks,
     redeliver_one_webhook,
@@ -33,7 +33,7 @@ def test_a_delivery_is_sent_again_under_its_id_with_all_attempts(
     company: Company, receiver: Receiver
 ) -> None:
     made, _ = endpoint(company.id, receiver.url)
-    sent = send_test_webhook(company_id=company.id, endpoint_id=made.id)
+    sent = send_test_to_endpoint(company_id=company.id, endpoint_id=made.id)
     deliver_due_webhooks()
 
     redeliver_one_webhook(company_id=company.id, endpoint_id=made.id, delivery_id=sent.id)
@@ -48,7 +48,7 @@ def test_a_delivery_is_sent_again_under_its_id_with_all_attempts(
 
 def test_all_that_failed_since_a_time_is_sent_again(company: Company, receiver: Receiver) -> None:
     made, _ = endpoint(company.id, receiver.url)
-    tests = [send_test_webhook(company_id=company.id, endpoint_id=made.id) for _ in range(4)]
+    tests = [send_test_to_endpoint(company_id=company.id, endpoint_id=made.id) for _ in range(4)]
     old, delivered, *failed = [each.id for each in tests]
     ended = WebhookDelivery.objects.filter(id__in=[old, *failed])
     ended.update(state="FAILED", next_attempt_at=None, finished_at=Now())
@@ -70,7 +70,7 @@ def test_only_the_companys_own_and_only_where_it_is_on(
     company: Company, other_company: Company, receiver: Receiver
 ) -> None:
     made, _ = endpoint(company.id, receiver.url)
-    sent = send_test_webhook(company_id=company.id, endpoint_id=made.id)
+    sent = send_test_to_endpoint(company_id=company.id, endpoint_id=made.id)
     ids = {"endpoint_id": made.id, "delivery_id": sent.id}
 
     with pytest.raises(WebhookNotFound):

@@ -12,8 +12,8 @@ import standardwebhooks
 from pipeline.models import WebhookEndpoint
 from pipeline.webhooks.endpoints import (
     create_webhook_endpoint,
-    reencrypt_webhook_secrets,
-    rotate_webhook_secret,
+    reencrypt_endpoint_secrets,
+    rotate_endpoint_secret,
 )
 from pipeline.webhooks.signing import (
     SecretUnreadable,
@@ -104,17 +104,17 @@ def test_after_a_change_of_the_key_secrets_are_encrypted_anew(settings: Any) -> 
     made, secret = create_webhook_endpoint(
         company_id=factories.company().id, url="https://example.org/"
     )
-    rotate_webhook_secret(company_id=made.company_id, endpoint_id=made.id)
-    before, unchanged = settings.SECRET_KEY, reencrypt_webhook_secrets()
+    rotate_endpoint_secret(company_id=made.company_id, endpoint_id=made.id)
+    before, unchanged = settings.SECRET_KEY, reencrypt_endpoint_secrets()
     settings.SECRET_KEY = "another key of this site, for now"
-    lost = reencrypt_webhook_secrets()
+    lost = reencrypt_endpoint_secrets()
     settings.SECRET_KEY_FALLBACKS = [before]
 
-    again = reencrypt_webhook_secrets()
+    again = reencrypt_endpoint_secrets()
     settings.SECRET_KEY_FALLBACKS = []
 
     made.refresh_from_db()
-    assert (unchanged, lost, again, reencrypt_webhook_secrets()) == (0, 0, 1, 0)
+    assert (unchanged, lost, again, reencrypt_endpoint_secrets()) == (0, 0, 1, 0)
     assert made.old_secret is not None
     assert decrypt_webhook_secret(made.old_secret, made.id) == secret
 
@@ -125,12 +125,12 @@ def test_a_lost_secret_does_not_keep_the_other_from_being_encrypted_anew(
     settings: Any, lost: str, kept: str
 ) -> None:
     made, _ = create_webhook_endpoint(company_id=factories.company().id, url="https://example.org/")
-    rotate_webhook_secret(company_id=made.company_id, endpoint_id=made.id)
+    rotate_endpoint_secret(company_id=made.company_id, endpoint_id=made.id)
     WebhookEndpoint.objects.update(**{lost: b"x" * 60})
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another key of this site, for now"
 
-    counts = [reencrypt_webhook_secrets() for _ in range(2)]
+    counts = [reencrypt_endpoint_secrets() for _ in range(2)]
     settings.SECRET_KEY_FALLBACKS = []
 
     made.refresh_from_db()
@@ -146,9 +146,9 @@ def test_a_secret_under_the_present_key_does_not_hide_one_under_the_key_before(
     made, _ = create_webhook_endpoint(company_id=factories.company().id, url="https://example.org/")
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another key of this site, for now"
-    rotate_webhook_secret(company_id=made.company_id, endpoint_id=made.id)
+    rotate_endpoint_secret(company_id=made.company_id, endpoint_id=made.id)
 
-    count = reencrypt_webhook_secrets()
+    count = reencrypt_endpoint_secrets()
     settings.SECRET_KEY_FALLBACKS = []
 
     made.refresh_from_db()

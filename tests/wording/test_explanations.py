@@ -42,6 +42,13 @@ def test_the_rules_name_every_value_of_the_policy() -> None:
     assert "for 1 minute and 30 seconds" in said
 
 
+def test_the_rules_say_who_can_get_ahead() -> None:
+    told = rules()
+
+    assert "Nobody who joined after you gets ahead of you unless you miss a deadline." in told
+    assert "takes back somebody's miss, they return to the place they had." in told
+
+
 def test_the_rules_of_the_edges() -> None:
     assert "One applicant at a time" in rules(1)
     assert "the next newcomer passes you" in rules(penalty_places=1)
@@ -85,17 +92,15 @@ def test_an_offer_names_the_exact_loss(misses: int, policy: Policy, words: str) 
     pending = standing(Status.PENDING_ACKNOWLEDGMENT, misses, policy=policy, deadline=deadline)
 
     assert words in explain_doing_nothing(pending)
-    assert explain_doing_nothing(pending).startswith(
-        "At 08:00 UTC on 22 November 2026 the seat goes"
-    )
+    assert explain_doing_nothing(pending).startswith("At the deadline the seat goes")
 
 
 def test_times_are_told_in_the_readers_zone() -> None:
-    pending = standing(Status.PENDING_ACKNOWLEDGMENT, deadline=NOW + timedelta(hours=1))
+    cooling = standing(Status.WAITLIST, 1, eligible_at=NOW + timedelta(hours=1))
 
-    said = explain_doing_nothing(pending, ZoneInfo("America/New_York"))
+    said = explain_doing_nothing(cooling, ZoneInfo("America/New_York"))
 
-    assert said.startswith("At 04:00 on 21 November 2026 (New York) the seat goes")
+    assert "before 04:00 on 21 November 2026 (New York)" in said
 
 
 def test_waiting_is_told_with_what_holds_it_up() -> None:
@@ -131,10 +136,14 @@ def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
     [
         (PlaceChange(EventType.APPLIED, NOW, own=True), "You joined the line."),
         (PlaceChange(EventType.DECAYED, NOW, own=True), "You missed a deadline"),
+        (PlaceChange(EventType.PROMOTED, NOW, own=True), ""),  # read while they still waited
         (PlaceChange(EventType.PROMOTED, NOW), "Someone ahead of you was offered a seat"),
         (PlaceChange(EventType.PROMOTED, NOW, 3), "Three people ahead of you were offered"),
         (PlaceChange(EventType.REMOVED, NOW, 12), "12 people ahead of you left the line"),
         (PlaceChange(EventType.APPLIED, NOW), "You moved back by one"),
+        (PlaceChange(EventType.REINSTATED, NOW), "Someone got back a place ahead of you"),
+        (PlaceChange(EventType.REINSTATED, NOW, 2), "Two people got back a place ahead of you"),
+        (PlaceChange(EventType.REINSTATED, NOW, own=True), "gave you back the place"),
     ],
 )
 def test_a_change_of_place_has_a_reason(change: PlaceChange, words: str) -> None:

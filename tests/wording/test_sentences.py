@@ -14,12 +14,16 @@ from pipeline.domain.states import (
     EVENTS,
     MOVES,
     OUTCOMES,
+    PLANNED_SEATS,
     UNVERIFIED,
+    VIA_KEY,
     ActorKind,
     EventType,
     Reason,
+    ReinstatementReason,
 )
 from pipeline.line.event_log import logged_time
+from pipeline.wording.event_words import REINSTATEMENT_WORDS
 from pipeline.wording.sentences import SENTENCES, Reader, sentence
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
@@ -49,6 +53,7 @@ FACTS = {
     "decay_count": 1,
     "capacity": 3,
     "reason": "NOT_A_MATCH",
+    "missed": logged_time(NOON),
     "policy": Policy().values(),
 }
 
@@ -61,7 +66,8 @@ def test_every_event_and_outcome_has_a_sentence(
 ) -> None:
     event, to_status, outcome = step
 
-    said = sentence(Row(event, to_status, outcome, actor, data=FACTS), reader)
+    reason = {"reason": "OUR_ERROR"} if event == EventType.REINSTATED else {}
+    said = sentence(Row(event, to_status, outcome, actor, data=FACTS | reason), reader)
 
     assert re.fullmatch(r"[A-Z][^{}]*\.", said)
     assert "None" not in said
@@ -87,7 +93,29 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible = {(event, what) for event, to, outcome in ALL for what in (to, outcome, None)}
 
     possible |= {(EventType.APPLIED, UNVERIFIED), (EventType.LAPSED, UNVERIFIED)}
+    possible |= {(EventType.ACKNOWLEDGED, VIA_KEY), (EventType.WITHDRAWN, VIA_KEY)}
+    possible.add((EventType.CAPACITY_CHANGED, PLANNED_SEATS))
     assert {key for key in SENTENCES if key not in possible} == set()
+
+
+@pytest.mark.parametrize("reader", Reader)
+@pytest.mark.parametrize(
+    "step", [("ACKNOWLEDGED", "ACTIVE", None), ("WITHDRAWN", "INACTIVE", "WITHDRAWN")]
+)
+def test_an_act_on_the_companys_own_site_is_said_to_be_one(step: Any, reader: Reader) -> None:
+    through, here = Row(*step, data={VIA_KEY: "a key"}), Row(*step)
+
+    assert "on the company's own site" in sentence(through, reader)
+    assert "own site" not in sentence(here, reader)
+
+
+@pytest.mark.parametrize("reader", Reader)
+def test_planned_seats_are_said_to_be_planned(reader: Reader) -> None:
+    as_planned = Row("CAPACITY_CHANGED", data=FACTS | {PLANNED_SEATS: "a plan"})
+
+    said = "As planned for 12:00 UTC on 1 March 2026, the number of seats changed: 3 seats."
+    assert sentence(as_planned, reader) == said
+    assert "The company changed" in sentence(Row("CAPACITY_CHANGED", data=FACTS), reader)
 
 
 @pytest.mark.parametrize("reader", Reader)
@@ -136,6 +164,23 @@ def test_every_reason_of_a_company_is_said(reason: Reason) -> None:
     assert "reason" not in sentence(without, Reader.APPLICANT)
 
 
+@pytest.mark.parametrize("reason", ReinstatementReason)
+def test_every_reason_for_giving_a_place_back_is_said(reason: ReinstatementReason) -> None:
+    facts = {"reason": reason.value, "missed": logged_time(NOON)}
+    said = sentence(Row("REINSTATED", "WAITLIST", data=facts), Reader.APPLICANT)
+
+    assert f"12:00 UTC on 1 March 2026. Its reason: {REINSTATEMENT_WORDS[reason]}." in said
+
+
 def test_what_never_happens_has_no_sentence() -> None:
     with pytest.raises(KeyError):
         sentence(Row("APPLIED", "INACTIVE"), Reader.APPLICANT)
+
+
+def test_times_within_minutes_show_their_seconds() -> None:
+    minute = FACTS | {"eligible_at": logged_time(NOON + timedelta(minutes=1))}
+
+    said = sentence(Row("DECAYED", data=minute), Reader.APPLICANT)
+
+    assert "the deadline of 12:00:59 UTC" in said
+    assert "before 12:01:59 UTC" in said

@@ -9,29 +9,24 @@ from typing import TypedDict
 
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
-from pipeline.api import problems
+from pipeline.api import problem_types
 from pipeline.api.openapi.examples import problem_example
 from pipeline.api.openapi.schemas import File, Operation, Schema
 from pipeline.api.openapi.types import Types
-from pipeline.api.problems import MEDIA_TYPE, ProblemType
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES, ProblemType
+from pipeline.api.problems import MEDIA_TYPE
 from pipeline.domain.permissions import RULES
-
-# Every problem type, one per code.
-ALL_PROBLEM_TYPES = sorted(
-    {each.code: each for each in vars(problems).values() if isinstance(each, ProblemType)}.values(),
-    key=lambda kind: (kind.status, kind.code),
-)
 
 _KEYED = [kind for kind in ALL_PROBLEM_TYPES if kind.code.startswith("IDEMPOTENCY_KEY")]
 _EVERYWHERE = (
-    problems.VALIDATION_ERROR,
-    problems.MALFORMED_REQUEST,
-    problems.NOT_AUTHENTICATED,
-    problems.NOT_ACCEPTABLE,
-    problems.PAYLOAD_TOO_LARGE,
-    problems.THROTTLED,
-    problems.BUSY,
-    problems.UNAVAILABLE,
+    problem_types.VALIDATION_ERROR,
+    problem_types.MALFORMED_REQUEST,
+    problem_types.NOT_AUTHENTICATED,
+    problem_types.NOT_ACCEPTABLE,
+    problem_types.PAYLOAD_TOO_LARGE,
+    problem_types.THROTTLED,
+    problem_types.BUSY,
+    problem_types.UNAVAILABLE,
 )
 
 # Each header's description, its schema, and whether it is always present.
@@ -58,12 +53,27 @@ HEADERS = {
         {"type": "string", "enum": ["true"]},
         False,
     ),
-    "RateLimit": (
-        "The remaining calls, in the format of the RateLimit draft.",
+    "Deprecation": (
+        "Only if the request used a deprecated name: since when it is deprecated (RFC 9745).",
         {"type": "string"},
         False,
     ),
-    "RateLimit-Policy": ("The limits that apply.", {"type": "string"}, False),
+    "Sunset": (
+        "Only if the request used a deprecated name: until when it works at least (RFC 8594).",
+        {"type": "string"},
+        False,
+    ),
+    "RateLimit": (
+        "`r` calls remain now, and all of them again after `t` seconds. After a 429, wait for "
+        "`Retry-After`, when there is room for one.",
+        {"type": "string"},
+        False,
+    ),
+    "RateLimit-Policy": (
+        "The limits that apply: `q` calls in `w` seconds.",
+        {"type": "string"},
+        False,
+    ),
     "WWW-Authenticate": ("The required credential.", {"type": "string"}, True),
     "Retry-After": ("Seconds to wait before a retry.", {"type": "integer", "minimum": 0}, True),
 }
@@ -104,7 +114,8 @@ class Answers:
             }
             given["304"] = self._shared(ResolvedComponent.RESPONSE, "NotModified", unchanged)
         kinds = sorted(
-            problem_types_of(operation, method, path), key=lambda kind: (kind.status, kind.code)
+            problems_among_answers(operation, method, path),
+            key=lambda kind: (kind.status, kind.code),
         )
         by_status = groupby(kinds, key=lambda kind: kind.status)
         return given | {str(status): self._refused(list(kinds)) for status, kinds in by_status}
@@ -115,8 +126,10 @@ class Answers:
             headers.append("ETag")
         if any(parameter.name == "cursor" for parameter in operation.parameters):
             headers.append("Link")
-        if status == HTTPStatus.CREATED:
+        if status == HTTPStatus.CREATED and operation.located:
             headers.append("Location")
+        if operation.old_fields or any(each.deprecated for each in operation.parameters):
+            headers += ["Deprecation", "Sunset"]
         if method == "POST" and _KEYED:
             headers.append("Idempotent-Replayed")
         answer: Schema = {
@@ -162,7 +175,7 @@ class Answers:
             "type": {
                 **text,
                 "format": "uri-reference",
-                "description": "The URL that identifies this kind of problem.",
+                "description": "The URL of this kind of problem, with a page that explains it.",
             },
             "title": text,
             "status": {"type": "integer", "minimum": 400, "maximum": 599},
@@ -170,6 +183,11 @@ class Answers:
             "code": {**text, "enum": [kind.code for kind in ALL_PROBLEM_TYPES]},
             "request_id": {"type": ["string", "null"]},
             "errors": self._types.schema_of(list[FieldErrorOut]),
+            "existing_id": {
+                "type": ["string", "null"],
+                "format": "uuid",
+                "description": "The id of the object that is in the way, if there is one.",
+            },
             "error": self._types.schema_of(ErrorEnvelopeOut),
         }
         build = {
@@ -186,15 +204,17 @@ class Answers:
         return component.ref
 
 
-def problem_types_of(operation: Operation, method: str, path: str) -> set[ProblemType]:
+def problems_among_answers(operation: Operation, method: str, path: str) -> set[ProblemType]:
     """Return every way in which an operation can refuse a request."""
     kinds = {*_EVERYWHERE, *operation.refuses}
+    if not operation.takes_credentials:
+        kinds -= {problem_types.NOT_AUTHENTICATED} - {*operation.refuses}
     if not RULES[operation.action].public:
-        kinds.add(problems.PERMISSION_DENIED)
+        kinds.add(problem_types.PERMISSION_DENIED)
     if "{" in path:
-        kinds.add(problems.NOT_FOUND)
+        kinds.add(problem_types.NOT_FOUND)
     if operation.takes or operation.bodies:
-        kinds.add(problems.UNSUPPORTED_MEDIA_TYPE)
+        kinds.add(problem_types.UNSUPPORTED_MEDIA_TYPE)
     if method == "POST":
         kinds.update(_KEYED)
     return kinds

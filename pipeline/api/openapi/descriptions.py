@@ -1,6 +1,10 @@
-"""Descriptions of the API's fields. Each name has one meaning everywhere."""
+"""Descriptions of the API's fields: by name, and by type and name where a type means another."""
 
 from __future__ import annotations
+
+import json
+
+from jobs.policies import Policy
 
 DESCRIPTIONS = {
     "acknowledge_by": "The deadline for acknowledging the offered seat; null without an offer.",
@@ -17,31 +21,53 @@ DESCRIPTIONS = {
     "as_of": "The moment that the response shows.",
     "at": "When it was recorded; never earlier than the event before it.",
     "attempt": "Number of the current or last attempt; 0 before the first.",
+    "began_at": "The sandbox's time before the clock was moved.",
     "breaker": "OPEN while too many runs fail, yours or everybody's. One run a minute is "
     "tried meanwhile.",
     "capacity": "Number of seats.",
     "catch_up": "Whether to start work for missed times as well.",
-    "cause_seq": "The seq of the event that caused this one.",
+    "cause_seq": "The seq of the event that caused this one, if one did.",
+    "application": "The event's application as it is now, without its `position`; null unless "
+    "expanded.",
+    "decision": "The company's decision; null unless expanded, and without one.",
+    "existing_id": "The id of the object that is in the way, if there is one.",
+    "external_id": "The company's own id of it, unique among its kind; null for applicants.",
+    "metadata": "The company's own short texts, by key; null for applicants.",
+    "prev_hash": "The hash of the event before it; zeros for the first one.",
+    "note": "Free text of the company, kept outside the log. Null for applicants.",
+    "result_schema": "JSON schema of `result`.",
+    "type_paused": "Whether it waits because its type is paused, by the company or the site.",
     "chain": "Whether every event's hash matches its content and the hash before it.",
+    "chain_head": "Hash of the event `seq`, the last one.",
+    "clock_offset_seconds": "Seconds by which the sandbox's clock is ahead of the live one.",
     "closed_at": "When the job was closed.",
     "code": "Machine-readable code of the problem or the refused field.",
     "concurrent_runs": "Limit of concurrent runs across all companies; null for no limit.",
     "confirmed": "Must be true for a sensitive type.",
     "cooldown_seconds": "Seconds after a miss in which a person cannot be promoted.",
+    "count": "Number of them.",
+    "counted_events": "How many events were counted, the last ones.",
+    "counted_since": "The time of the first of them.",
     "cron": "Five fields: minute, hour, day, month, day of the week.",
-    "decay_count": "Misses so far. They follow a person who applies again.",
+    "decay_count": "Misses that count: one that was given back no longer does. They follow a "
+    "person who applies again.",
     "decays_left": "Further misses that still keep a place in line; null for no limit.",
     "delay_seconds": "Seconds to wait before it starts; instead of `run_after`.",
     "depth": "Waiting tasks by type (key@version) and priority.",
     "detail": "A description for people.",
     "differences": "Where the live rows differ from the log; null for applicants.",
     "effective_at": "When it took effect, for example the deadline of a missed offer.",
+    "duration_ms": "Milliseconds from the first line of our program to the response.",
+    "updated_at": "When the line, its texts or what the company attached last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
     "ended_at": "When the application ended.",
     "errors": "The fields that were refused, if any.",
     "event": "What happened.",
     "expires_at": "When it expires.",
     "first_bad_seq": "The seq of the first bad event; null if the log is sound.",
+    "forecasts_counted": "How many of the job's last forecasts have an end.",
+    "forecasts_true_percent": "How many of them came true; null if too few have an end.",
+    "half_wait_seconds": "Within this time, half of the people there were offered a seat.",
     "hash": "SHA-256 of the event and the hash before it, in hexadecimal.",
     "head": "Seq and hash of the last event. Note them to check later that they are unchanged.",
     "id": "Opaque id. Knowing it gives no access.",
@@ -49,16 +75,28 @@ DESCRIPTIONS = {
     "the task.",
     "is_new": "Whether this request created the task; otherwise it is the first task with "
     "that key.",
+    "is_portal": "Whether a portal token made by the key sent it, not the key itself.",
+    "issued_at": "When the receipt was signed.",
+    "issuer": "The site that signed it.",
+    "jobs_behind": "Jobs in which something before the sandbox's time is still being settled.",
     "known": "Whether the given hash is that of the given seq; null if none was given.",
     "last_enqueued_for": "The last scheduled time for which work was started.",
     "last_error": "Why the last failed attempt failed.",
+    "leaf": "SHA-256 of this row without its leaf.",
+    "lifetime_seconds": "Seconds for which the token is valid.",
+    "log_digest": "Digest of the log without names, up to and including `seq`.",
     "max_attempts": "Number of attempts before it becomes a dead letter.",
     "max_decays": "Misses that still keep a place in line. The next one ends the application. "
     "Null: no limit.",
+    "may_repeat": "Whether it can be sent again, as far as its own state says.",
+    "misses": "Misses that count.",
+    "most_wait_seconds": "Within this time, four in five of the people there were.",
     "next_cursor": "Send it as `cursor` to get the next page; null on the last page.",
     "next_times": "The next five times at which it starts work; empty while it is switched off.",
+    "offers_seen": "How many people there were offered a seat.",
     "oldest": "The waiting time of the oldest due task of each priority.",
     "opened_at": "When the job was first opened.",
+    "order_key": "The place in the order; null outside the waitlist.",
     "outcome": "How the application ended; null while it is live.",
     "paused_by": "Who paused it: a member or key of the company, or the site for everybody.",
     "payload": "The task's input, as its type's schema describes. Secrets are hidden in responses.",
@@ -71,25 +109,181 @@ DESCRIPTIONS = {
     "policy_version": "The version of the policy that applied.",
     "position": "1 is the next in line; null outside the waitlist and until verified.",
     "priority": "Higher runs first; 0 by default.",
+    "problem_detail": "A description of the problem for people.",
     "producer": "Who started it: `key:…`, `member:…` or `schedule:…`.",
     "progress": "Progress as last reported by the task.",
     "promoted_at": "When a seat was last offered.",
-    "reason": "The reason: a `reason_code`, or free text, which is stored separately.",
+    "reason": "The reason as a code, which the log keeps.",
+    "reinstatements_by_reason": "Places given back after a miss, by reason code.",
+    "removals_by_reason": "Removals, rejections and hires by reason code, or NONE.",
+    "repetition": "0 for the first email, then how often it was sent again.",
     "replay_matches": "Whether the live rows equal what the log adds up to.",
     "request_id": "The request's id, as in X-Request-ID and in the logs.",
-    "result": "The task's result, once it has succeeded.",
+    "result": "The task's result once it has succeeded; of a cancelled task, what it returned, "
+    "if it ran to an end.",
     "run_after": "Start at this time or later. A time in the past means now.",
     "seats_free": "Number of free seats.",
     "sensitive": "Whether running it again must be confirmed.",
     "seq": "Number of the event in the job's log: 1, 2, 3, without gaps.",
-    "server_time": "The server's time when it responded.",
+    "server_time": "The database's time when the content was read, or the change was made.",
+    "signature": "Ed25519 signature of all other fields, in base64.",
+    "state_at": "When it got its state.",
     "status_since": "When the application got its current status.",
     "time_in_status_seconds": "Seconds for which the application has had its status.",
     "waitlist": "People on the waitlist, in order.",
     "unverified_count": "Number of unverified people on the waitlist, in addition; null for "
     "the public.",
-    "verified": "Whether the email address was proved or the company submitted the application.",
+    "verified": "Whether the email address was proved or the company submitted the person, also "
+    "after they applied by themselves.",
     "waitlist_count": "Number of verified people on the waitlist.",
     "workers_alive": "Number of the site's workers that were seen recently.",
     "zone": "The time zone of `cron`, like `Europe/Amsterdam`.",
+    "key_id": "The asking key's id, the `actor.id` of what it does; null in a member's session.",
 }
+
+# Where a field of a type means something else than the field of that name elsewhere. Empty: the
+# type's own description says it.
+_OF_TYPES = {
+    "Application.position": "1 is the next in line; null outside the waitlist, until verified, in "
+    "a job's list of applications, and in events.",
+    "ActorRef.id": "Of COMPANY, the key or member; of APPLICANT, the person; null for SYSTEM.",
+    "ApplicationChangeIn.external_id": "Your own id of the application, or null to remove it.",
+    "ApplicationChangeIn.metadata": "Your own short texts by key. They replace the earlier ones.",
+    "Applications.total": "How many applications fit; null unless expanded.",
+    "CodeIn.code": "The code from the email. Blanks between digits do not matter.",
+    "Company.scopes": "The scopes of the key that asks; null in a member's session.",
+    "Conversion.applied": "Applications made.",
+    "Conversion.hired": "Of these, those that ended as HIRED.",
+    "Conversion.seated": "Of these, those that were ever ACTIVE.",
+    "Decision.at": "When the company decided.",
+    "Decision.outcome": "What the company decided.",
+    "Decision.reason": "The code of the reason, if one was given.",
+    "Decision.seq": "The decision's event in the job's log.",
+    "DecisionIn.note": "Free text, stored beside the log, where it can be erased.",
+    "DecisionIn.outcome": "What the company decides. HIRED is possible only from ACTIVE.",
+    "DecisionIn.reason": "A code, which the log keeps. Free text is still read as `note`.",
+    "DecisionIn.reason_code": "The old name of `reason`. If both are sent, this one counts.",
+    "Event.data": "What replay needs: ids, codes and numbers, never names.",
+    "Email.seq": "The event that the email tells of.",
+    "Event.from_status": "The status before the event, of the application, or of the job if it is "
+    "the job's event; null if there was none.",
+    "Event.to_status": "The status after the event, likewise; null if the event concerns none.",
+    "FeedOut.next_cursor": "Send it as `cursor` the next time. Always present.",
+    "Feed.next_cursor": "Send it as `cursor` the next time. Always present.",
+    "FieldError.code": "Why it was refused: one of the codes at `/problems/validation-error/`.",
+    "FullTask.errors": "The errors of its failed attempts, oldest first.",
+    "Head.hash": "The hash of the last event; it covers all events before it.",
+    "Head.seq": "The seq of the last event.",
+    "Job.seq": "The seq of the last event in the job's log; null for the public.",
+    "JobIn.external_id": "Your own id of the job, unique among your jobs.",
+    "JobIn.metadata": "Your own short texts, by key.",
+    "JobChangeIn.external_id": "Your own id of the job, or null to remove it.",
+    "JobChangeIn.metadata": "Your own short texts by key. They replace the earlier ones.",
+    "IdleSeatsOfCompany.zone": "The time zone in which weeks begin.",
+    "IdleSeatsOfJob.zone": "The time zone in which weeks begin.",
+    "IdleSeats.nobody": "Free seats while the job was open and no verified person waited.",
+    "IdleSeats.cooldown": "Free seats while the job was open, and everyone verified on the "
+    "waitlist was in a cool-down.",
+    "IdleSeats.missed": "Seats on offer to people who did not answer, from the offer to the miss.",
+    "IdleSeats.paused": "Free seats while the job was paused.",
+    "IdleSeats.used": "Seats in review, and on offer unless the offer was missed.",
+    "Line.as_of": "The time that was asked for, or that of the last event shown.",
+    "Line.seq": "The last event that the line shows.",
+    "OpaqueEvent.application": "The opaque id of the event's application; null for events of the "
+    "job itself.",
+    "Place.application_id": "The application that has this place.",
+    **{
+        f"PolicyIn.{name}": f"{DESCRIPTIONS[name]} {json.dumps(value)} in a new job, by default."
+        for name, value in Policy().values().items()
+    },
+    "Receipt.application": "The id of the application.",
+    "ReinstatementIn.note": "Free text, stored beside the log, where it can be erased.",
+    "ReportDay.acknowledged": "Seats acknowledged.",
+    "ReportDay.applied": "Applications made.",
+    "ReportDay.missed": "DECAYED and LAPSED events, so also applications that ended unverified.",
+    "ReportDay.offered": "Seats offered, to people who applied or waited.",
+    "ReportWeek.acknowledged": "Seats acknowledged.",
+    "ReportWeek.applied": "Applications made.",
+    "ReportWeek.closed_out": "Applications that ended with the job.",
+    "ReportWeek.decided": "The company's decisions by outcome.",
+    "ReportWeek.events": "All events of the week.",
+    "ReportWeek.lapsed": "Applications that lapsed: after a last miss, or unverified.",
+    "ReportWeek.missed": "DECAYED and LAPSED events, so also applications that ended unverified. "
+    "Those missed no deadline: the log has them as LAPSED with the reason UNVERIFIED.",
+    "ReportWeek.offered": "Seats offered: those of `promoted`, and those that had to be "
+    "acknowledged on applying.",
+    "ReportWeek.promoted": "Seats offered to people who waited.",
+    "ReportWeek.seated": "Applications that were ACTIVE as soon as they were made.",
+    "ReportWeek.seats_held_at_end": "Seats confirmed or on offer when the week ended.",
+    "ReportWeek.seats_held_at_start": "Seats confirmed or on offer when the week began.",
+    "ReportWeek.seconds_to_acknowledge": "From an offer to its acknowledgement.",
+    "ReportWeek.seconds_to_promotion": "From the application to its first offer.",
+    "ReportWeek.withdrawn": "Applications that the person withdrew.",
+    "RequestRecord.at": "When the request was made.",
+    "SeatSeconds.cooldown": "Free seats while the job was open and people waited, all of them "
+    "in a cool-down or unverified.",
+    "SeatSeconds.nobody": "Free seats while the job was open and nobody waited, verified or not.",
+    "SeatSeconds.offered": "Seats on offer, whatever became of the offer.",
+    "SeatSeconds.paused": "Free seats while the job was paused.",
+    "SeatSeconds.review": "Seats confirmed, until the company decides or the person leaves.",
+    "SubmissionIn.external_id": "Your own id of the application, unique among your applications.",
+    "SubmissionIn.metadata": "Your own short texts, by key.",
+    **{
+        f"Summary.{part}_seconds_to_{event}": f"{name} seconds from {since}."
+        for part, name in (("average", "Average"), ("median", "Median"), ("p90", "90th percentile"))
+        for event, since in (
+            ("promotion", "the application to its first promotion from the waitlist"),
+            ("acknowledge", "the offer of a seat to its acknowledgement"),
+        )
+    },
+    "Summary.churn": "Seats freed per week since the job was first opened; an unfinished first "
+    "week counts as a whole one.",
+    "Summary.seat_idle_seconds": "Seconds times seats: free seats while the job was open.",
+    "Summary.seat_idle_while_waiting_seconds": "The part of these while people waited, all of "
+    "them in a cool-down.",
+    "Summary.seats_freed": "Events that freed a seat: misses, withdrawals and decisions.",
+    "TaskActor.id": "The key, member or schedule; null for a worker and the system.",
+    "TaskError.at": "When the attempt failed.",
+    "FullTaskError.at": "When the attempt failed.",
+    "TaskError.attempt": "The number of the attempt that failed.",
+    "FullTaskError.attempt": "The number of the attempt that failed.",
+    "TaskError.kind": "The name of the error's Python class, for a report to the operator.",
+    "FullTaskError.kind": "The name of the error's Python class, for a report to the operator.",
+    "TaskEvent.at": "When it happened.",
+    "TaskEvent.attempt": "The number of the attempt to which it belongs.",
+    "TaskEvent.id": "A number that grows from event to event of a task.",
+    "TaskProgress.note": "What the numbers count, in words of the type.",
+    "TaskType.sensitive": "Whether replaying a dead letter of it must be confirmed.",
+    "PlannedSeats.seats": "How many seats open, or close if negative.",
+    "PlannedSeatsIn.seats": "How many seats open, or close if negative; not 0.",
+    "PlannedSeats.first_at": "The first time at which they open.",
+    "PlannedSeatsIn.first_at": "The first time at which they open, at most two years ahead.",
+    "PlannedSeats.zone": "The time zone in which every week has the same local time.",
+    "PlannedSeatsIn.zone": "The time zone in which every week has the same local time; else UTC.",
+    "PlannedSeats.times": "How many times they open in all, once a week.",
+    "PlannedSeatsIn.times": "How many times they open in all, once a week; else once.",
+    "PlannedSeats.times_left": "How many of these times are still to come.",
+    "PlannedSeats.next_at": "The next of these times.",
+    "PlannedSeats.last_at": "The last of these times.",
+    "Webhook.failures": "Failed attempts since the last success, at any deliveries.",
+    "Webhook.off_reason": "BY_HAND: a member or key switched it off. GONE: it answered 410. "
+    "FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.",
+    "NewWebhook.failures": "Failed attempts since the last success, at any deliveries.",
+    "NewWebhook.off_reason": "BY_HAND: a member or key switched it off. GONE: it answered 410. "
+    "FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.",
+    "WebhookAttempt.at": "When the request was made.",
+    "WebhookAttempt.duration_ms": "Milliseconds from the start of our request to the end of your "
+    "answer.",
+    "FullWebhookDelivery.webhook_id": "The header `webhook-id`, the same in every attempt; not the "
+    "endpoint's id.",
+    "WebhookDelivery.webhook_id": "The header `webhook-id`, the same in every attempt; not the "
+    "endpoint's id.",
+    "WebhookAttempt.status": "The status of your program's answer; null without one.",
+    "WeeklyReport.zone": "The time zone in which the week begins and ends.",
+}
+
+
+def field_description(owner: str, name: str) -> dict[str, str]:
+    """Return the description of a type's field as a part of its schema, or nothing."""
+    text = _OF_TYPES.get(f"{owner}.{name}", DESCRIPTIONS.get(name))
+    return {"description": text} if text else {}

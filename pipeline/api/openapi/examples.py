@@ -7,7 +7,8 @@ from typing import Any
 from django.http import HttpRequest
 
 from pipeline.api.openapi.schemas import Schema
-from pipeline.api.problems import ProblemType, problem
+from pipeline.api.problem_types import ProblemType
+from pipeline.api.problems import problem
 
 # Values of fields in examples, by type and name or by name alone.
 _KNOWN: dict[str, Any] = {
@@ -16,10 +17,23 @@ _KNOWN: dict[str, Any] = {
     "ApiKeyIn.name": "Careers page",
     "Company.name": "Acme",
     "CompanyRef.name": "Acme",
+    "DecisionIn.note": "The position was filled.",
+    "DecisionIn.reason": "POSITION_FILLED",
+    "ActorKind.kind": "SYSTEM",
+    "ActorRef.id": None,
+    "Event.application": None,
+    "Event.cause_seq": 6,
+    "Event.event": "PROMOTED",
+    "Event.seq": 7,
+    "EventName.event": "PROMOTED",
     "Event.data": {"ticket": 4, "tie": 5, "deadline": None},
     "NewApiKey.hint": "nilk_Zp3",
     "NewApiKey.key": "nilk_Zp3…",
     "NewApiKey.name": "Careers page",
+    "RequestRecord.method": "GET",
+    "RequestRecord.path": "/api/v1/jobs",
+    "RequestRecord.status": 200,
+    "PortalToken.token": "nilp_4Xw…",
     "TaskActor.kind": "member",
     "TaskActor.name": "owner@acme.example",
     "TaskError.kind": "RuntimeError",
@@ -30,14 +44,19 @@ _KNOWN: dict[str, Any] = {
     "acknowledgment_window_seconds": 86_400,
     "applicant_id": "019a3c5e-7f00-7000-8000-000000000002",
     "capacity": 3,
-    "code": "123456",
+    "code": "12345678",
     "cooldown_seconds": 3_600,
+    "delay_seconds": 0,
     "description": "Cooks for a crew of twelve.",
     "detail": "If the address exists, an email is on its way.",
     "differences": [],
     "email": "mia@example.com",
     "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "prev_hash": "0" * 64,
+    "chain_head": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "leaf": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
     "location": "Rotterdam",
+    "log_digest": "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9",
     "name": "Mia Chen",
     "reason": "The position was filled.",
     "title": "Ship's cook",
@@ -66,6 +85,9 @@ _KNOWN: dict[str, Any] = {
     "first_bad_seq": None,
     "next_cursor": None,
     "outcome": None,
+    "decision": None,
+    "from_status": "WAITLIST",
+    "to_status": "PENDING_ACKNOWLEDGMENT",
     "promoted_at": None,
     "reason_code": None,
     "revoked_at": None,
@@ -73,6 +95,7 @@ _KNOWN: dict[str, Any] = {
 
 _FORMATS: dict[str, Any] = {
     "uuid": "019a3c5e-7f00-7000-8000-000000000001",
+    "date": "2026-01-26",
     "date-time": "2026-01-31T12:00:00.000000Z",
     "email": "mia@example.com",
     "uri": "https://example.com/hook",
@@ -102,8 +125,10 @@ def example_of(schema: Schema, schemas: Schema, owner: str = "", name: str = "")
     options = schema.get("anyOf") or schema.get("oneOf") or [schema]
     types = [each.get("type", "object") for each in options]
     kinds = [kind for each in types for kind in (each if isinstance(each, list) else [each])]
-    known = _KNOWN.get(f"{owner}.{name}", _KNOWN.get(name))
-    if name in _KNOWN and known is None and "null" in kinds:
+    of_type = f"{owner}.{name}"
+    entry = of_type if of_type in _KNOWN else name
+    known = _KNOWN.get(entry)
+    if entry in _KNOWN and known is None and "null" in kinds:
         return None
     if options != [schema]:
         return example_of(options[0], schemas, owner, name)

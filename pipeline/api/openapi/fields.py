@@ -6,8 +6,10 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
-from pipeline.api.openapi.descriptions import DESCRIPTIONS
+from pipeline.api.openapi.descriptions import field_description
 from pipeline.api.openapi.schemas import Schema
+from pipeline.api.v1.fields import METADATA_KEY
+from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 
 _ONE_LINE = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029"
 _LINE = f"^[^{_ONE_LINE}]*[^\\s{_ONE_LINE}][^{_ONE_LINE}]*$"
@@ -29,8 +31,12 @@ class OurField(OpenApiSerializerFieldExtension):
         schema.pop("x-spec-enum-id", None)
         if isinstance(schema.get("type"), list):  # "null" is added to fields that may be null
             schema["type"] = schema["type"][0]
-        meaning = DESCRIPTIONS.get(self.target.field_name)
-        return schema | ({"description": meaning} if meaning and "$ref" not in schema else {})
+        if "$ref" in schema:
+            return schema
+        owner = type(self.target.parent).__name__ if self.target.parent else ""
+        old = self.target.field_name in getattr(type(self.target.parent), "deprecated", ())
+        described = field_description(owner, str(self.target.field_name))
+        return schema | described | ({"deprecated": True} if old else {})
 
 
 class TextField(OurField):
@@ -64,3 +70,18 @@ class ObjectField(OurField):
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
         """Return the field's schema: an object."""
         return super().map_serializer_field(auto_schema, direction) | {"type": "object"}
+
+
+class MetadataField(ObjectField):
+    """An object with a few short texts."""
+
+    target_class = "pipeline.api.v1.fields.Metadata"
+    priority = 1
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
+        """Return the field's schema, with its bounds."""
+        return super().map_serializer_field(auto_schema, direction) | {
+            "maxProperties": METADATA_KEYS,
+            "propertyNames": {"pattern": f"^{METADATA_KEY.pattern}$"},
+            "additionalProperties": {"type": "string", "maxLength": METADATA_VALUE_LENGTH},
+        }

@@ -67,6 +67,8 @@ class Inspector(AutoSchema):
                 "description": parameter.about,
                 "schema": parameter.schema,
                 "required": parameter.required,
+                **({"deprecated": True} if parameter.deprecated else {}),
+                **parameter.more,
             }
             for parameter in rest
         ]
@@ -91,4 +93,5 @@ class Inspector(AutoSchema):
     def _map_basic_serializer(self, serializer: Any, direction: Any) -> Schema:
         """Return the schema of a request's object. It allows no unknown fields."""
         schema = super()._map_basic_serializer(serializer, direction)
-        return schema | {"additionalProperties": False}
+        together = getattr(serializer, "together", {})
+        return schema | {"additionalProperties": False} | together

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jobs.models import JobStatus
-from pipeline.api.openapi.schemas import Parameter, choices_schema, whole_schema
+from pipeline.api.openapi.schemas import (
+    Parameter,
+    choices_schema,
+    expand_parameter,
+    whole_schema,
+)
 from pipeline.api.pagination import DEFAULT_LIMIT, MOST
 from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
-from pipeline.domain.states import EventType
-from pipeline.models import WebhookDelivery
+from pipeline.domain.states import EventType, Outcome
+from pipeline.domain.states import Status as LineStatus
+from pipeline.integrations.request_log import StatusClass
+from pipeline.models import (
+    EXTERNAL_ID_LENGTH,
+    METADATA_KEYS,
+    METADATA_VALUE_LENGTH,
+    WebhookDelivery,
+)
+from pipeline.selectors.job_applications import ORDERS
+from pipeline.stats.idle_seats import MOST_WEEKS, USUAL_WEEKS
 from pipeline.webhooks.types import TEST, TYPES
 from tasks.models.statuses import Status
 
@@ -16,7 +32,15 @@ _SEQ = whole_schema(0, LARGEST)
 
 LIMIT = Parameter("limit", "Rows per page.", whole_schema(1, MOST, default=DEFAULT_LIMIT))
 _CURSOR = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
-CURSOR = Parameter("cursor", "`next_cursor` of the previous page.", _CURSOR)
+CURSOR = Parameter(
+    "cursor",
+    "`next_cursor` of the previous page. Send the same filters and order with it: with others, it"
+    " gets 400.",
+    _CURSOR,
+)
+FEED_CURSOR = Parameter(
+    "cursor", "`next_cursor` of the previous page. It fits any `event` and `expand`.", _CURSOR
+)
 PAGED = (LIMIT, CURSOR)
 
 JOB_STATUS = Parameter("status", "Only jobs with this status.", choices_schema(JobStatus))
@@ -26,19 +50,45 @@ SEARCH = Parameter(
     " each word in their title, location or company name.",
     {"type": "string", "maxLength": LONGEST_SEARCH},
 )
-AFTER = Parameter("after", "`next_cursor` of the previous response.", _CURSOR)
+AFTER = Parameter("after", "The old name of `cursor`.", _CURSOR, deprecated=True)
+FEED_START = Parameter(
+    "start",
+    "Where to begin without a cursor: at the first event, or after the last one.",
+    {"type": "string", "enum": ["beginning", "now"], "default": "beginning"},
+)
 WITH_ADDRESS = Parameter(
     "email",
     "The person's whole email address, in any case.",
     {"type": "string", "minLength": 1, "maxLength": 254},
     required=True,
 )
-AFTER_SEQ = Parameter("after_seq", "Only events after this one.", _SEQ)
-OF_APPLICATION = Parameter("application", "Only events of this application.", {"type": "string"})
+AFTER_SEQ = Parameter(
+    "after_seq", "Only events after this one. Without effect beside a `cursor`.", _SEQ
+)
+OF_APPLICATION = Parameter(
+    "application",
+    "Only events of the application with this id; none for an unknown id.",
+    {"type": "string"},
+)
 EVENT = Parameter("event", "Only events of this kind.", choices_schema(EventType))
-AS_OF = Parameter("as_of", "The line at this time; needs `Z` or an offset.", _TIME)
-AS_OF_CAMEL = Parameter("asOf", "Another spelling of `as_of`.", _TIME)
-REPLAY_SEQ = Parameter("seq", "The line after this event; instead of a time.", _SEQ)
+POSITION = Parameter("position", "1 is the next in line.", whole_schema(1, LARGEST))
+OF_WEEKS = (
+    Parameter(
+        "weeks",
+        "How many weeks, the present one included.",
+        whole_schema(1, MOST_WEEKS, default=USUAL_WEEKS),
+    ),
+    Parameter(
+        "zone",
+        "The time zone in which weeks begin, like `Europe/Paris`.",
+        {"type": "string", "default": "UTC"},
+    ),
+)
+AS_OF = Parameter(
+    "as_of", "The line at this time; needs `Z` or an offset. Not together with `seq`.", _TIME
+)
+AS_OF_CAMEL = Parameter("asOf", "The old name of `as_of`.", _TIME, deprecated=True)
+REPLAY_SEQ = Parameter("seq", "The line after this event. Not together with `as_of`.", _SEQ)
 MOST_REPLAYED = 1_000
 REPLAY_LIMIT = Parameter(
     "limit",
@@ -51,6 +101,76 @@ NOTED_HASH = Parameter(
     "The hash that you noted. Requires `seq`.",
     {"type": "string", "pattern": "^[0-9a-fA-F]{64}$"},
 )
+EXTERNAL_ID = Parameter(
+    "external_id",
+    "Only what has this `external_id`. Spaces at both ends do not matter, case does.",
+    {"type": "string", "maxLength": EXTERNAL_ID_LENGTH},
+)
+WITH_EXTERNAL_ID = replace(
+    EXTERNAL_ID,
+    about="The application's `external_id`.",
+    schema=EXTERNAL_ID.schema | {"minLength": 1},
+    required=True,
+)
+METADATA = Parameter(
+    "metadata",
+    "Only what has all these texts in its `metadata`: `metadata[key]=text`.",
+    {
+        "type": "object",
+        "additionalProperties": {"type": "string", "maxLength": METADATA_VALUE_LENGTH},
+        "maxProperties": METADATA_KEYS,
+    },
+    more={"style": "deepObject", "explode": True},
+)
+_ONE_TIME_LISTED = (
+    Parameter(f"{name}_{side}", about, _TIME)
+    for name, verb in (("applied", "made"), ("ended", "ended"))
+    for side, about in (
+        ("after", f"Only applications {verb} at this time or later."),
+        ("before", f"Only applications {verb} before this time."),
+    )
+)
+_DECISION = "the company's decision, with its note for the company"
+EXPAND_DECISION = expand_parameter(decision=_DECISION)
+EXPAND_LIST = expand_parameter(
+    decision=_DECISION,
+    total="the number of applications that fit, counted up to 10,000; not together with `search`",
+)
+EXPAND_APPLICATION = expand_parameter(
+    application="the event's application as it is now, its `position` always null"
+)
+OF_APPLICATIONS = (
+    Parameter("status", "Only applications with this status.", choices_schema(LineStatus)),
+    Parameter("outcome", "Only applications that ended like this.", choices_schema(Outcome)),
+    *_ONE_TIME_LISTED,
+    Parameter(
+        "min_decay_count",
+        "Only applications with this number of misses or more.",
+        whole_schema(0, 10_000),
+    ),
+    Parameter("verified", "Only applications that are verified, or not.", {"type": "boolean"}),
+    Parameter(
+        "tag",
+        "Only applications that the company has tagged with this word, in any case.",
+        {"type": "string", "maxLength": LONGEST_SEARCH},
+    ),
+    EXTERNAL_ID,
+    METADATA,
+    Parameter(
+        "search",
+        "Only people whose name has words that begin with all these words, in the order of the"
+        " matched words. Case does not matter, accents and apostrophes do. Names can be found some"
+        " seconds after the application. Not together with `sort` or `expand=total`.",
+        {"type": "string", "maxLength": LONGEST_SEARCH},
+    ),
+    Parameter(
+        "sort",
+        "The order, with `-` the latest first. Not together with `search`. `-applied_at` without"
+        " it, or `-ended_at` if the list is limited by the end; an order by the end lists only"
+        " ended applications.",
+        {"type": "string", "enum": list(ORDERS)},
+    ),
+)
 TASK_STATUS = Parameter("status", "Only tasks with this status.", choices_schema(Status))
 OF_TASK_TYPE = Parameter(
     "type", "Only tasks of this type.", {"type": "string", "maxLength": LONGEST_SEARCH}
@@ -60,6 +180,9 @@ DELIVERY_STATE = Parameter(
 )
 OF_WEBHOOK_TYPE = Parameter(
     "type", "Only deliveries of this type.", {"type": "string", "enum": [*TYPES, TEST]}
+)
+STATUS_CLASS = Parameter(
+    "status_class", "Only requests that got such a status.", choices_schema(StatusClass)
 )
 IF_MATCH = Parameter(
     "If-Match",
@@ -76,7 +199,8 @@ IF_NONE_MATCH = Parameter(
 _KEY = "^[^\\x00-\\x1f\\x7f]*[^\\x00-\\x20\\x7f\\x85\\xa0][^\\x00-\\x1f\\x7f]*$"
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
-    "Makes it safe to repeat the request: for 24 hours, you get the first response again.",
+    "Makes it safe to repeat the request: for 24 hours, the same body, byte by byte, gets the first"
+    " response again. A response that contains a secret is not kept.",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": _KEY},
     where="header",
 )
@@ -85,10 +209,13 @@ PATHS = {
     "application_id": "The application's id.",
     "applicant_id": "The person's id.",
     "key_id": "The key's id.",
+    "week": "The Monday on which the week begins, like `2026-01-05`.",
     "task_id": "The task's id.",
     "type_key": "The key of the type, like `log.export`.",
+    "planned_id": "The id of the planned seats.",
     "schedule_id": "The schedule's id.",
     "file_id": "The file's id.",
     "webhook_id": "The endpoint's id.",
     "delivery_id": "The delivery's id.",
+    "email_id": "The email's id.",
 }

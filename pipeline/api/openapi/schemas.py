@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from rest_framework.serializers import Serializer
 
-from pipeline.api.problems import ProblemType
+from pipeline.api.problem_types import ProblemType
 from pipeline.domain.permissions import Action
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -29,6 +29,7 @@ class Tag(StrEnum):
     EVENTS = "Events"
     TASKS = "Background work"
     WEBHOOKS = "Webhooks"
+    SANDBOX = "Test mode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Parameter:
     schema: Schema
     where: str = "query"
     required: bool = False
+    deprecated: bool = False
+    more: Schema = field(default_factory=dict)  # how its value is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,15 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     headers: tuple[str, ...] = ()
     tagged: bool = False
+    located: bool = True  # whether a 201 names the URL of the new object
+    takes_credentials: bool = True  # otherwise even a wrong one is ignored
     about: str = ""
+
+    @property
+    def old_fields(self) -> frozenset[str]:
+        """Return the deprecated names of fields that the body may still have."""
+        shapes: tuple[Any, ...] = self.takes
+        return frozenset(name for shape in shapes for name in shape.deprecated)
 
 
 # The attribute of a view's method that holds its operation.
@@ -90,6 +101,32 @@ def describes(
         return method
 
     return attach_schema
+
+
+def names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
+    """Return a parameter that takes some of a few names, separated by commas."""
+    schema = {
+        "type": "array",
+        "items": {"type": "string", "enum": list(names)},
+        "minItems": 1,
+    }
+    return Parameter(name, about, schema, more={"style": "form", "explode": False})
+
+
+def expand_parameter(**names: str) -> Parameter:
+    """Return the parameter for fields that a response fills in only on request."""
+    about = "; ".join(f"`{name}`: {what}" for name, what in names.items())
+    return names_parameter("expand", f"Fields to fill in, otherwise null. {about}.", names)
+
+
+def fields_parameter(row: type[Any]) -> Parameter:
+    """Return the parameter for the fields of an object, or of each row of a list."""
+    return names_parameter(
+        "fields",
+        "Only these fields of each object. The others are then missing, although its type requires"
+        " them.",
+        get_type_hints(row),
+    )
 
 
 def whole_schema(low: int, high: int | None = None, **more: Any) -> Schema:

@@ -20,7 +20,13 @@ def security_of(action: Action) -> list[dict[str, list[str]]]:
         found.append({"apiKey": [rule.scope.value]})
     if rule.applicant:
         found.append({"applicantToken": []})
-    return [*found, {"session": []}]
+    if rule.portal:
+        found.append({"portalToken": []})
+    return [*found, {"session": []}] if rule.role or rule.applicant else found
+
+
+def _scopes_in_words(scope: Scope) -> str:
+    return "`read` or `write`" if scope is Scope.READ else f"`{scope.value}`"
 
 
 def security_callers_of(action: Action) -> str:
@@ -28,13 +34,18 @@ def security_callers_of(action: Action) -> str:
     rule = RULES[action]
     if rule.public:
         return "Anyone, with or without a credential"
-    session = f"{_MEMBERS[rule.role]} session" if rule.role else ""
+    applicant = "The applicant, with their token or session"
+    applicant += " or a portal token" if rule.portal else ""
+    if rule.role is None:
+        return (
+            applicant
+            if rule.scope is None
+            else f"The company, with a key of scope {_scopes_in_words(rule.scope)}"
+        )
+    session = f"{_MEMBERS[rule.role]} session"
     if rule.scope is None:
-        if rule.applicant:
-            return "The applicant, with their token or session"
         return f"The company, with {session}; not with a key"
-    scopes = "`read` or `write`" if rule.scope is Scope.READ else "`write`"
-    company = f"company, with a key of scope {scopes} or {session}"
+    company = f"company, with a key of scope {_scopes_in_words(rule.scope)} or {session}"
     if rule.applicant:
-        return f"The applicant, with their token or session; and the {company}"
+        return f"{applicant}; and the {company}"
     return f"The {company}"

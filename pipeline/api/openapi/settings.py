@@ -9,7 +9,8 @@ A hiring pipeline that moves itself: each job has a fixed number of seats
 and a strictly ordered waitlist. When a seat opens, it is offered to the next in line, who must
 acknowledge it before a deadline.
 
-**Conventions.** JSON in UTF-8. Times are RFC 3339 in UTC; durations are whole `…_seconds`. A field
+**Conventions.** JSON in UTF-8. Times are RFC 3339 in UTC; durations are `…_seconds`, and
+whole, except in figures. A field
 without a value is `null`, never missing; unknown fields in a request are refused. Ids are opaque.
 Anything
 that is not yours answers 404.
@@ -31,10 +32,16 @@ def spectacular_settings(session_cookie: str) -> dict[str, Any]:
         "apiKey": bearer
         | {
             "bearerFormat": "nilk_…",
-            "description": "A company's API key, with the scopes `read` or `write`.",
+            "description": "A company's API key, with any of the scopes `read`, `write` and "
+            "`applicant-tokens`.",
         },
         "applicantToken": bearer
         | {"bearerFormat": "nila_…", "description": "An applicant's token."},
+        "portalToken": bearer
+        | {
+            "bearerFormat": "nilp_…",
+            "description": "A company's own site, which acts for one of its applicants.",
+        },
         "session": {
             "type": "apiKey",
             "in": "cookie",

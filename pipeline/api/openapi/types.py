@@ -17,7 +17,7 @@ from typing import (
 
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resolve_type_hint
 
-from pipeline.api.openapi.descriptions import DESCRIPTIONS
+from pipeline.api.openapi.descriptions import field_description
 from pipeline.api.openapi.schemas import Schema
 
 _NAMES = {"Status": "ApplicationStatus", "EventType": "EventName", "Kind": "ProblemKind"}
@@ -64,7 +64,7 @@ class Types:
             "description": cleandoc(kind.__doc__ or ""),
             "properties": {
                 name: self.schema_of(_filled_type(each, given))
-                | ({"description": DESCRIPTIONS[name]} if name in DESCRIPTIONS else {})
+                | field_description(type_name_of(kind), name)
                 for name, each in fields.items()
             },
             "required": sorted(kind.__required_keys__),

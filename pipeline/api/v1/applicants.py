@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import TypedDict
 from uuid import UUID
@@ -10,19 +11,51 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.models import Applicant
-from pipeline.api.access import authorize_company, authorize_person, known_applicant
-from pipeline.api.callers import CompanyCaller, caller_of
-from pipeline.api.endpoint import Endpoint, endpoint_page_answer
-from pipeline.api.openapi.parameters import PAGED, WITH_ADDRESS
-from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.access import (
+    authorize_company,
+    authorize_person,
+    company_in_view,
+    known_applicant,
+)
+from pipeline.api.callers import Caller, CompanyCaller, caller_of
+from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
+from pipeline.api.openapi.parameters import EXPAND_DECISION, PAGED, WITH_ADDRESS
+from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
+from pipeline.api.pagination import cursor_id, page_limit
 from pipeline.api.parameters import address_parameter
-from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
+from pipeline.api.throttles import check_throttle
+from pipeline.api.v1.applications.outputs import ApplicationOut, applications_out
+from pipeline.api.v1.fields import Shape, Whole
 from pipeline.api.v1.outputs import PageOf
+from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.permissions import Action
+from pipeline.integrations.portal_tokens import (
+    LONGEST_SECONDS,
+    MOST_AT_ONCE,
+    SHORTEST_SECONDS,
+    USUAL_SECONDS,
+    grant_portal_token,
+)
 from pipeline.selectors.applications import applications_of
 from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.people import people_with_address, read_person
+from pipeline.selectors.people import people_with_address, person_known_to, read_person
+
+
+class PortalTokenIn(Shape):
+    """A new portal token, and how long it is valid."""
+
+    lifetime_seconds = Whole(
+        min_value=SHORTEST_SECONDS, max_value=LONGEST_SECONDS, default=USUAL_SECONDS
+    )
+
+
+class PortalTokenOut(TypedDict):
+    """A portal token, which can be read only now."""
+
+    id: UUID
+    applicant_id: UUID
+    token: str
+    expires_at: datetime
 
 
 class PersonOut(TypedDict):
@@ -62,12 +95,12 @@ class SignedInApplicantApplications(Endpoint):
         Tag.PEOPLE,
         Action.USE_OWN_ACCOUNT,
         PageOf[ApplicationOut],
-        parameters=PAGED,
+        parameters=(*PAGED, EXPAND_DECISION, fields_parameter(ApplicationOut)),
     )
     def get(self, request: Request) -> Response:
         """Return the signed-in person's applications, newest first."""
         caller = authorize_person(caller_of(request), Action.USE_OWN_ACCOUNT)
-        return _applicant_applications(request, caller.applicant_id)
+        return _applicant_applications(request, caller, caller.applicant_id, self.expanded)
 
 
 class Applicants(Endpoint):
@@ -105,26 +138,63 @@ class OneApplicantApplications(Endpoint):
         Tag.PEOPLE,
         Action.READ_APPLICANT,
         PageOf[ApplicationOut],
-        parameters=PAGED,
+        parameters=(*PAGED, EXPAND_DECISION, fields_parameter(ApplicationOut)),
     )
     def get(self, request: Request, applicant_id: UUID) -> Response:
         """Return a person's applications, newest first. A company sees those to its own jobs."""
         caller = caller_of(request)
         known_applicant(caller, applicant_id)
-        company_id = caller.company_id if isinstance(caller, CompanyCaller) else None
-        return _applicant_applications(request, applicant_id, company_id)
+        return _applicant_applications(request, caller, applicant_id, self.expanded)
+
+
+class ApplicantTokens(Endpoint):
+    """`/applicants/{id}/tokens`"""
+
+    answers_hold_secrets = True
+
+    @describes(
+        "create_portal_token",
+        Tag.PEOPLE,
+        Action.MAKE_PORTAL_TOKENS,
+        PortalTokenOut,
+        status=201,
+        located=False,
+        takes=(PortalTokenIn,),
+        about="The token reads, acknowledges and withdraws this person's applications to your "
+        "jobs, and nothing else. It proves no address: an unverified application stays so. "
+        f"At most {MOST_AT_ONCE} tokens of a key for one person are valid at a time; another one "
+        "ends the oldest. Revoking the key ends them all.",
+    )
+    def post(self, request: Request, applicant_id: UUID) -> Response:
+        """Make a short-lived token with which your own site acts for an applicant: 201."""
+        caller = authorize_company(caller_of(request), Action.MAKE_PORTAL_TOKENS)
+        person = person_known_to(caller.company_id, applicant_id)
+        if person.is_erased:
+            raise ApplicantNotFound
+        given = endpoint_body(request, PortalTokenIn)
+        check_throttle(request, "applicant_tokens", f"company {caller.company_id}")
+        granted = grant_portal_token(
+            key_id=caller.actor_id,
+            applicant_id=applicant_id,
+            lifetime_seconds=given["lifetime_seconds"],
+        )
+        return Response({**granted._asdict(), "applicant_id": applicant_id}, status=201)
 
 
 def _applicant_applications(
-    request: Request, applicant_id: UUID, company_id: UUID | None = None
+    request: Request, caller: Caller, applicant_id: UUID, expanded: Collection[str]
 ) -> Response:
     page = applications_of(
         applicant_id,
-        company_id=company_id,
+        company_id=company_in_view(caller),
         after=cursor_id(request),
         limit=page_limit(request),
     )
-    return endpoint_page_answer(
-        request,
-        paginated(page, application_out, lambda seen: encode_cursor(str(seen.application.id))),
+    rows = applications_out(
+        page.rows,
+        private=isinstance(caller, CompanyCaller),
+        with_decisions="decision" in expanded,
     )
+    last = page.rows[-1].application.id if page.more else None
+    next_cursor = encode_cursor(last) if last else None
+    return endpoint_page_answer(request, {"data": rows, "next_cursor": next_cursor})

@@ -19,7 +19,7 @@ from pipeline.api.callers import caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.errors import WrongCode
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problems import NOT_AUTHENTICATED
+from pipeline.api.problem_types import NOT_AUTHENTICATED
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut
@@ -67,7 +67,9 @@ class SignInCode(Endpoint):
         DetailOut,
         status=202,
         takes=(CodeRequestIn,),
-        about="The response is the same for every address, whether or not it is known here.",
+        takes_credentials=False,
+        about="A credential is ignored, even a wrong one. The response is the same for every"
+        " address, whether or not it is known here.",
     )
     def post(self, request: Request) -> Response:
         """Send a code to an email address: 202 for every address."""

@@ -13,14 +13,10 @@ from rest_framework.response import Response
 from jobs.companies import read_company
 from jobs.keys import MOST_KEY_DAYS, api_keys_of, create_api_key, revoke_api_key
 from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
-from jobs.models import (
-    ApiKey,
-    Company,
-    Scope,
-)
+from jobs.models import USUAL_SCOPES, ApiKey, Company, Scope
 from pipeline.api.access import authorize_company
 from pipeline.api.auth import refuse_long_signed_in
-from pipeline.api.callers import caller_of
+from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
@@ -36,7 +32,11 @@ class ApiKeyIn(Shape):
     """A new key: a name that people recognise it by, and its permissions."""
 
     name = Line(max_length=KEY_NAME_LENGTH)
-    scopes = Choices(child=Choice(choices=Scope.values), allow_empty=False, default=Scope.values)
+    scopes = Choices(
+        child=Choice(choices=Scope.values),
+        allow_empty=False,
+        default=[scope.value for scope in USUAL_SCOPES],
+    )
     expires_in_days = Whole(min_value=1, max_value=MOST_KEY_DAYS, allow_null=True, default=None)
 
     def validate_name(self, value: str) -> str:
@@ -52,6 +52,8 @@ class CompanyOut(TypedDict):
     id: UUID
     name: str
     created_at: datetime
+    scopes: list[Annotated[str, Scope]] | None
+    key_id: UUID | None
 
 
 class ApiKeyOut(TypedDict):
@@ -73,9 +75,15 @@ class NewApiKeyOut(ApiKeyOut):
     key: str
 
 
-def company_out(company: Company) -> CompanyOut:
-    """Return a company, as its own members and keys see it."""
-    return {"id": company.id, "name": company.name, "created_at": company.created_at}
+def company_out(company: Company, caller: CompanyCaller) -> CompanyOut:
+    """Return a company, as its own members and keys see it, with the asking key's id and scopes."""
+    return {
+        "id": company.id,
+        "name": company.name,
+        "created_at": company.created_at,
+        "scopes": sorted(caller.scopes) if caller.key_id else None,
+        "key_id": caller.key_id,
+    }
 
 
 def api_key_out(key: ApiKey) -> ApiKeyOut:
@@ -99,7 +107,7 @@ class OwnCompany(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the company that the caller acts for."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        return Response(company_out(read_company(caller.company_id)))
+        return Response(company_out(read_company(caller.company_id), caller))
 
 
 class ApiKeys(Endpoint):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
@@ -13,12 +13,26 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from applicants.services import checked_applicant_address
 from pipeline.api.parameters import parameter_as_moment
+from pipeline.models import (
+    EXTERNAL_ID_LENGTH,
+    METADATA_KEY_LENGTH,
+    METADATA_KEYS,
+    METADATA_VALUE_LENGTH,
+)
 
+METADATA_KEY = re.compile(rf"[A-Za-z0-9_.-]{{1,{METADATA_KEY_LENGTH}}}")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class Shape(serializers.Serializer[Any]):
-    """An object in a request. Unknown fields are refused."""
+    """An object in a request. Unknown fields are refused.
+
+    `deprecated`: old names that are still read. `together`: a JSON schema of which fields go
+    together. It has no `oneOf`, for which client generators would forget the fields.
+    """
+
+    deprecated: ClassVar[frozenset[str]] = frozenset()
+    together: ClassVar[dict[str, Any]] = {}
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the object's values. Raises ValidationError with every field that is wrong."""
@@ -123,6 +137,43 @@ class AnyObject(serializers.JSONField):
         if not isinstance(data, dict):
             self.fail("invalid")
         return data
+
+
+class Metadata(AnyObject):
+    """A few short texts of a company's own, by key."""
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        """Return the texts. Raises ValidationError."""
+        texts: dict[str, str] = super().to_internal_value(data)
+        if len(texts) > METADATA_KEYS:
+            why = f"Must have at most {METADATA_KEYS} keys."
+            raise ValidationError([ErrorDetail(why, "max_length")])
+        wrong = {key: _metadata_refusals(key, text) for key, text in texts.items()}
+        if any(wrong.values()):
+            raise ValidationError({key: why for key, why in wrong.items() if why})
+        return texts
+
+
+def _metadata_refusals(key: str, text: Any) -> list[ErrorDetail]:
+    if not METADATA_KEY.fullmatch(key):
+        why = f"A key has 1 to {METADATA_KEY_LENGTH} letters, digits, dots, hyphens or underscores."
+        return [ErrorDetail(why, "invalid")]
+    if not isinstance(text, str):
+        return [ErrorDetail("Must be a string.", "invalid")]
+    if len(text) > METADATA_VALUE_LENGTH:
+        why = f"Must have at most {METADATA_VALUE_LENGTH} characters."
+        return [ErrorDetail(why, "max_length")]
+    return []
+
+
+def external_id_field() -> Line:
+    """Return the field for a company's own id of an object."""
+    return Line(max_length=EXTERNAL_ID_LENGTH, required=False, allow_null=True)
+
+
+def reference_in(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a body that a company attaches to an object."""
+    return {name: given[name] for name in ("external_id", "metadata") if name in given}
 
 
 class Moment(serializers.DateTimeField):

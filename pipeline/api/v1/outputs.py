@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Generic, TypedDict, TypeVar
+from uuid import UUID
+
+from pipeline.domain.states import ActorKind
 
 Row = TypeVar("Row")
 # A non-negative whole number.
@@ -17,6 +20,13 @@ class PageOf(TypedDict, Generic[Row]):
 
     data: list[Row]
     next_cursor: str | None
+
+
+class ActorRef(TypedDict):
+    """The actor of an event. The system has no id."""
+
+    kind: Annotated[str, ActorKind]
+    id: UUID | None
 
 
 class DetailOut(TypedDict):

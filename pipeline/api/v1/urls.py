@@ -3,11 +3,13 @@
 from django.urls import path
 
 from pipeline.api.openapi.views import DocsView, DocumentView
-from pipeline.api.v1 import applicants, auth, companies
-from pipeline.api.v1.applications import import_file
+from pipeline.api.v1 import applicants, auth, companies, idle_seats, reports, requests, sandbox
+from pipeline.api.v1.applications import decisions, emails, import_file, receipts
+from pipeline.api.v1.applications import lists as application_lists
 from pipeline.api.v1.applications import views as applications
 from pipeline.api.v1.events import timelines
 from pipeline.api.v1.events import views as events
+from pipeline.api.v1.jobs import facts, forecast, planned_seats
 from pipeline.api.v1.jobs import views as jobs
 from pipeline.api.v1.line import views as line
 from pipeline.api.v1.schedules import views as schedules
@@ -30,9 +32,20 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/pipeline", line.LinePipeline.as_view()),
     path("jobs/<uuid:job_id>/queue", line.LineQueue.as_view()),
     path("jobs/<uuid:job_id>/summary", jobs.JobSummary.as_view()),
+    path("jobs/<uuid:job_id>/facts", facts.FactsOfJob.as_view()),
+    path("jobs/<uuid:job_id>/planned-seats", planned_seats.PlannedSeatsOfJob.as_view()),
+    path(
+        "jobs/<uuid:job_id>/planned-seats/<uuid:planned_id>",
+        planned_seats.OnePlannedSeats.as_view(),
+    ),
+    path("jobs/<uuid:job_id>/idle-seats", idle_seats.IdleSeatsOfJob.as_view()),
+    path("jobs/<uuid:job_id>/reports", reports.JobReports.as_view()),
+    path("jobs/<uuid:job_id>/reports/<str:week>", reports.OneJobReport.as_view()),
+    path("jobs/<uuid:job_id>/forecast", forecast.ForecastOfJob.as_view()),
     path("jobs/<uuid:job_id>/events", line.LineEvents.as_view()),
     path("jobs/<uuid:job_id>/replay", line.LineReplay.as_view()),
     path("jobs/<uuid:job_id>/verify", line.LineVerify.as_view()),
+    path("applications", application_lists.Applications.as_view()),
     path(
         "applications/<uuid:application_id>",
         applications.OneApplication.as_view(),
@@ -41,19 +54,29 @@ urlpatterns = [
     path("applications/<uuid:application_id>/acknowledge", applications.Acknowledge.as_view()),
     path("applications/<uuid:application_id>/verify", applications.Verify.as_view()),
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
-    path("applications/<uuid:application_id>/remove", applications.Remove.as_view()),
+    path("applications/<uuid:application_id>/remove", decisions.Remove.as_view()),
+    path("applications/<uuid:application_id>/reinstate", decisions.Reinstate.as_view()),
+    path("applications/<uuid:application_id>/emails", emails.ApplicationEmails.as_view()),
+    path(
+        "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again",
+        emails.SendEmailAgain.as_view(),
+    ),
     path("applications/<uuid:application_id>/timeline", timelines.TimelineOfApplication.as_view()),
+    path("applications/<uuid:application_id>/receipt", receipts.ApplicationReceipt.as_view()),
+    path("applications/<uuid:application_id>/log", receipts.ApplicationLog.as_view()),
     path("applicants", applicants.Applicants.as_view()),
     path("applicants/<uuid:applicant_id>/timeline", timelines.TimelineOfApplicant.as_view()),
     path("applicants/<uuid:applicant_id>", applicants.OneApplicant.as_view()),
     path(
         "applicants/<uuid:applicant_id>/applications", applicants.OneApplicantApplications.as_view()
     ),
+    path("applicants/<uuid:applicant_id>/tokens", applicants.ApplicantTokens.as_view()),
     path("auth/code", auth.SignInCode.as_view()),
     path("auth/token", auth.SignInToken.as_view()),
     path("api-keys", companies.ApiKeys.as_view()),
     path("api-keys/<uuid:key_id>", companies.OneApiKey.as_view()),
     path("api-keys/<uuid:key_id>/revoke", companies.RevokeApiKey.as_view()),
+    path("api-keys/<uuid:key_id>/requests", requests.RequestsOfApiKey.as_view()),
     path("events", events.EventFeed.as_view()),
     path("tasks", tasks.Tasks.as_view()),
     path("tasks/batch", tasks.TaskBatch.as_view()),
@@ -80,7 +103,11 @@ urlpatterns = [
     path(f"{_DELIVERIES}/redeliver", webhooks.RedeliverFailed.as_view()),
     path(f"{_DELIVERIES}/<uuid:delivery_id>", webhooks.OneDelivery.as_view()),
     path(f"{_DELIVERIES}/<uuid:delivery_id>/redeliver", webhooks.Redeliver.as_view()),
+    path("test/clock", sandbox.SandboxClock.as_view()),
+    path("test/clock/advance", sandbox.AdvanceSandboxClock.as_view()),
     path("companies/me", companies.OwnCompany.as_view()),
+    path("companies/me/idle-seats", idle_seats.IdleSeatsOfCompany.as_view()),
+    path("companies/me/requests", requests.OwnRequests.as_view()),
     path("me", applicants.SignedInApplicant.as_view()),
     path("me/applications", applicants.SignedInApplicantApplications.as_view()),
 ]

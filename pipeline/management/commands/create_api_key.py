@@ -9,7 +9,8 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.errors import BadLifetime, BadName, CompanyNotFound
-from jobs.models import Scope
+from jobs.models import USUAL_SCOPES, Scope
+from jobs.sandboxes import find_or_create_sandbox
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.key_limits import create_limited_key
 from tasks.errors import OutOfRange
@@ -23,14 +24,19 @@ class Command(BaseCommand):
         parser.add_argument("company_id", type=UUID, help="the id that create_company printed")
         parser.add_argument("--name", required=True, help="what the key is for")
         parser.add_argument(
+            "--sandbox",
+            action="store_true",
+            help="make it for the company's sandbox, which is created if there is none",
+        )
+        parser.add_argument(
             "--scopes",
-            default=[Scope.READ, Scope.WRITE],
+            default=list(USUAL_SCOPES),
             type=_scopes_of_key,
-            help="read, write or read,write (default: read,write)",
+            help="any of read, write, applicant-tokens (default: read,write)",
         )
         parser.add_argument(
             "--tasks",
-            type=_task_types_of_key,
+            type=_types_for_created_key,
             metavar="all|none|TYPE,TYPE",
             help="task types it may start, such as demo.sleep,log.export (default: all)",
         )
@@ -53,6 +59,7 @@ class Command(BaseCommand):
         *,
         company_id: UUID,
         name: str,
+        sandbox: bool,
         scopes: list[Scope],
         tasks: list[str] | None,
         tasks_per_minute: int | None,
@@ -61,7 +68,7 @@ class Command(BaseCommand):
     ) -> None:
         try:
             _row, key = create_limited_key(
-                company_id=company_id,
+                company_id=find_or_create_sandbox(company_id).id if sandbox else company_id,
                 name=name,
                 scopes=scopes,
                 types=tasks,
@@ -79,10 +86,13 @@ def _scopes_of_key(text: str) -> list[Scope]:
     try:
         return [Scope(word.strip()) for word in text.split(",")]
     except ValueError:
-        raise ArgumentTypeError(f"must be read, write or both (read,write), not {text!r}") from None
+        known = ", ".join(Scope.values)
+        raise ArgumentTypeError(
+            f"must be some of {known}, joined by commas, not {text!r}"
+        ) from None
 
 
-def _task_types_of_key(text: str) -> list[str] | None:
+def _types_for_created_key(text: str) -> list[str] | None:
     """Parse a list of task types; None means all."""
     if text in ("all", "none"):
         return None if text == "all" else []

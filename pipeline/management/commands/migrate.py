@@ -10,7 +10,10 @@ from pipeline.database.roles import in_migrating_role
 
 
 class Command(migrate.Command):
-    def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate as the role in MIGRATION_DATABASE_URL, then grant the application its rights."""
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """Migrate as the role in MIGRATION_DATABASE_URL, then grant the application its rights.
+
+        The checks before it connect too, and the application's role may not exist yet.
+        """
         with in_migrating_role():
-            super().handle(*args, **options)
+            return super().execute(*args, **options)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -37,7 +39,14 @@ class Command(BaseCommand):
             "not make it late",
         )
 
-    def handle(self, *, once: bool, interval: float, **_: Any) -> None:
+        parser.add_argument(
+            "--moving-job",
+            type=UUID,
+            metavar="JOB",
+            help="also let invented people come and go in this job; `up` does so for the demo",
+        )
+
+    def handle(self, *, once: bool, interval: float, moving_job: UUID | None, **_: Any) -> None:
         if not SHORTEST <= interval <= LONGEST:
             raise CommandError(f"--interval takes {SHORTEST} to {LONGEST} seconds.")
         worker = DecayWorker(longest_rest_seconds=min(interval, HEARTBEAT_SECONDS))
@@ -50,6 +59,18 @@ class Command(BaseCommand):
                         f"{failed} jobs could not be settled; the log above says why."
                     )
             else:
-                run_forever(worker.step, idle_seconds=worker.rest_seconds, sources=worker.sources)
+                with moving_people(moving_job):
+                    run_forever(
+                        worker.step, idle_seconds=worker.rest_seconds, sources=worker.sources
+                    )
         finally:
             worker.close()
+
+
+def moving_people(job_id: UUID | None) -> AbstractContextManager[object]:
+    """Return the moving job of the demo as a context, or one that does nothing."""
+    if job_id is None:
+        return nullcontext()
+    from pipeline.management.demo.moving import MovingJob
+
+    return MovingJob(job_id)

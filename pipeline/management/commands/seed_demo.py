@@ -7,13 +7,13 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from pipeline.config.demo import COMPANY, OWNER
-from pipeline.management.demo import seed_demo_company
+from pipeline.management.demo.seed import seed_demo_company
 
 
 class Command(BaseCommand):
     requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Create the demo: a company with three jobs, one of which moves by itself every minute. "
+        "Create the demo: three companies, a past of eight weeks, and a job to try out. "
         "Running it again changes nothing."
     )
 
@@ -21,7 +21,8 @@ class Command(BaseCommand):
         demo = seed_demo_company()
         self.stdout.write(
             f"Demo: {COMPANY}, company {demo.company_id}\n"
-            f"The job that moves: {demo.job_id}\n"
+            f"The job that moves while `up` runs: {demo.job_id}\n"
+            f"The job to try out: {demo.story_id}\n"
             f"API key: {demo.api_key}\n"
             f"Sign-in: {OWNER}, password {demo.password or '(the owner has chosen another one)'}"
         )

@@ -16,7 +16,7 @@ from django.db import DatabaseError
 
 from pipeline.database.errors import ClusterError
 from pipeline.management.api_client import ApiClient, Refused
-from pipeline.management.demo import seed_demo_company
+from pipeline.management.demo.seed import seed_demo_company
 
 MOST_TASKS, LONGEST_SPAN_SECONDS = 10_000, 3_600.0
 BATCH, PAGE = 100, 200

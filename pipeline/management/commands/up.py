@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import http.client
 import os
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import Any
 
 from django.conf import settings
@@ -17,34 +15,22 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection, connections
 
-from pipeline.config.demo import COMPANY, OWNER
+from pipeline.config.demo import APPLICANT, COMPANY, OWNER, demo_address
 from pipeline.database.errors import ClusterError
-from pipeline.management.demo import Demo, seed_demo_company
-from pipeline.management.supervisor import (
-    GRACE_SECONDS,
-    NotReady,
-    Program,
-    ProgramEnded,
-    Supervisor,
-    on_stop_signals,
-)
+from pipeline.management.demo.seed import Demo, seed_demo_company
+from pipeline.management.keep_up import HOST, Plan, become_keeper, leave_in_order
+from pipeline.management.supervisor import Program, on_stop_signals
+from pipeline.web import demo_access
 from tasks.advisory_locks import PREPARE_DATABASE
 
-HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 HIGHEST_PORT = 65535
 PORT_HELP = f"port of the web pages, on {HOST} ({DEFAULT_PORT})"
 BACKLOG = 128
 
-READY_PATH = "/health/ready"
-READY_SECONDS = 60
-WORKER_SECONDS = 10  # to wait for the workers before the welcome is printed anyway
-PROBE_SECONDS = 2
-ALL_THERE, SOMETHING_MISSING = 200, 503
-
 DEMO = """
-The demo company is {company}. One of its jobs moves by itself every minute.
-
+The demo has three companies. In one of their jobs, people come and go while you watch.
+{links}
   Sign in          {site}/account/login/
   Address          {owner}
   Password         {password}
@@ -56,13 +42,17 @@ Use the API with the demo's key:
 
 To act as one of its applicants over the API, create a token:
 
-  .venv/bin/python manage.py create_applicant_token ana.li@demo.example
+  .venv/bin/python manage.py create_applicant_token {applicant}
+"""
+LINKS = """
+As the owner of {company}, with one click, for an hour:
+  {site}/demo/sign-in/{owner}/
+As the applicant {name}:
+  {site}/demo/sign-in/{applicant}/
+
+Or with a password:
 """
 CHANGED = "(you have changed it; an emailed code works too)"
-STOPPING = (
-    f"Stopping; running programs have up to {GRACE_SECONDS} s to finish. "
-    "Longer background work continues at the next start."
-)
 
 
 class Command(BaseCommand):
@@ -77,21 +67,28 @@ class Command(BaseCommand):
         parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
 
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
-        """Run everything. Raises CommandError if the port is taken or web ends by itself."""
-        on_stop_signals(leave_up_in_order)
+        """Prepare everything, then become `keep_up`. Raises CommandError if the port is taken."""
+        on_stop_signals(leave_in_order)
         bring_up_site_name(port)
         with bring_up_listener(port) as listener:
             demo = self.prepare(no_demo=no_demo)
-            with Supervisor(
-                programs_to_bring_up(listener), folder=settings.BASE_DIR, say=self.stdout.write
-            ) as supervisor:
-                listener.close()  # web has inherited it; held here too, it would outlive web
-                self.watch(supervisor, port, demo)
-                self.stdout.write(STOPPING)
+            cluster = settings.EMBEDDED_POSTGRES
+            become_keeper(
+                Plan(
+                    programs_to_bring_up(listener, demo),
+                    folder=str(settings.BASE_DIR),
+                    port=port,
+                    welcome=self.welcome(port, demo),
+                    database=str(cluster.base) if cluster else None,
+                    conf=cluster.conf if cluster else {},
+                )
+            )
 
     def prepare(self, *, no_demo: bool) -> Demo | None:
         """Migrate and seed, one `up` at a time; return the demo unless it is switched off."""
-        self.stdout.write("Preparing the database (the first time takes a few seconds) ...")
+        self.stdout.write(
+            "Preparing the database and the demo (the first time takes about 20 seconds) ..."
+        )
         bring_up_database()
         with bring_up_one_at_a_time():
             call_command("migrate", interactive=False, verbosity=0)
@@ -99,30 +96,40 @@ class Command(BaseCommand):
         connections.close_all()
         return demo
 
-    def watch(self, supervisor: Supervisor, port: int, demo: Demo | None) -> None:
-        """Print the welcome once the web pages answer, then wait until everything ends."""
-        try:
-            wait_for_web_and_workers(supervisor, port)
-            if not supervisor.is_stopping:
-                self.print_welcome(port, demo)
-            supervisor.wait()
-        except ProgramEnded as ended:
-            raise CommandError(f"{ended}; the others were stopped.") from None
-        except NotReady:
-            raise CommandError(f"The web pages did not answer in {READY_SECONDS} s.") from None
-
-    def print_welcome(self, port: int, demo: Demo | None) -> None:
-        """Print the URLs and how to sign in."""
+    def welcome(self, port: int, demo: Demo | None) -> str:
+        """Return the URLs and how to sign in."""
         site = f"http://{HOST}:{port}"
-        self.stdout.write(self.style.SUCCESS(f"\nNext in Line is ready: {site}/"))
-        self.stdout.write(f"API reference: {site}/api/v1/docs/")
+        lines = [
+            self.style.SUCCESS(f"\nNext in Line is ready: {site}/"),
+            f"API reference: {site}/api/v1/docs/",
+        ]
         if settings.DEV_MAIL:
-            self.stdout.write(f"Emails are kept on this machine: {site}/dev/mail/")
+            lines.append(f"Emails are kept on this machine: {site}/dev/mail/")
         if demo:
-            password = demo.password or CHANGED
-            given = {"site": site, "company": COMPANY, "owner": OWNER, "password": password}
-            self.stdout.write(DEMO.format(demo=demo, **given))
-        self.stdout.write("\nCtrl-C stops everything.")
+            lines.append(
+                DEMO.format(
+                    demo=demo,
+                    site=site,
+                    links=demo_links_to_print(site),
+                    owner=OWNER,
+                    password=demo.password or CHANGED,
+                    applicant=demo_address(APPLICANT),
+                )
+            )
+        return "\n".join([*lines, "\nCtrl-C stops everything."])
+
+
+def demo_links_to_print(site: str) -> str:
+    """Return the sign-in links of the demo; an empty string with a database of one's own."""
+    if settings.EMBEDDED_POSTGRES is None:
+        return ""
+    return LINKS.format(
+        site=site,
+        company=COMPANY,
+        owner=demo_access.demo_sign_in_token(demo_access.OWNER),
+        name=APPLICANT,
+        applicant=demo_access.demo_sign_in_token(demo_access.APPLICANT),
+    )
 
 
 def port_to_bring_up(text: str) -> int:
@@ -131,12 +138,6 @@ def port_to_bring_up(text: str) -> int:
         if 1 <= (port := int(text)) <= HIGHEST_PORT:
             return port
     raise argparse.ArgumentTypeError(f"{text} is not a port (1 to {HIGHEST_PORT})")
-
-
-def leave_up_in_order(number: int, frame: FrameType | None) -> None:
-    """Exit through the exit handlers, which stop the database. Ignore a second signal."""
-    on_stop_signals(lambda *_: None)
-    sys.exit(128 + number)
 
 
 def bring_up_site_name(port: int) -> None:
@@ -162,13 +163,18 @@ def bring_up_listener(port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-def programs_to_bring_up(listener: socket.socket) -> list[Program]:
-    """List the programs: web, on the open port, and the workers, which are restarted."""
+def programs_to_bring_up(listener: socket.socket, demo: Demo | None) -> list[Program]:
+    """List the programs: web, on the open port, and the workers, which are restarted.
+
+    The demo's invented people get emails, which must not leave this machine. So they move only
+    where emails are kept.
+    """
+    moving = ["--moving-job", str(demo.job_id)] if demo and settings.DEV_MAIL else []
     web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config"]
     bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
     return [
         Program("web", [*web, *bind, "pipeline.asgi"], pass_fds=(listener.fileno(),)),
-        Program("decay", [sys.executable, "manage.py", "run_decay"], restarts=True),
+        Program("decay", [sys.executable, "manage.py", "run_decay", *moving], restarts=True),
         Program("tasks", [sys.executable, "manage.py", "run_tasks"], restarts=True),
     ]
 
@@ -194,28 +200,3 @@ def bring_up_one_at_a_time() -> Iterator[None]:
     finally:
         holder.close()  # which frees the lock
         connection.close()
-
-
-def wait_for_web_and_workers(supervisor: Supervisor, port: int) -> None:
-    """Wait until the web pages respond, and a little longer for the workers.
-
-    Raises ProgramEnded if a program ends meanwhile, and NotReady if the web pages do not answer.
-    """
-    answers = (ALL_THERE, SOMETHING_MISSING)
-    supervisor.wait_until(lambda: readiness_of_brought_up(port) in answers, seconds=READY_SECONDS)
-    with suppress(NotReady):
-        supervisor.wait_until(
-            lambda: readiness_of_brought_up(port) == ALL_THERE, seconds=WORKER_SECONDS
-        )
-
-
-def readiness_of_brought_up(port: int) -> int | None:
-    """Return the HTTP status of the readiness check; None if there is no answer."""
-    client = http.client.HTTPConnection(HOST, port, timeout=PROBE_SECONDS)
-    try:
-        client.request("GET", READY_PATH)
-        return client.getresponse().status
-    except (OSError, http.client.HTTPException):
-        return None
-    finally:
-        client.close()

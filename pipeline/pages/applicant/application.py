@@ -15,12 +15,19 @@ from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.pages.access import for_applicants, own_application
-from pipeline.pages.applicant.application_card import ApplicationCard, card_timeline_entry
+from pipeline.pages.applicant.application_card import (
+    ApplicationCard,
+    card_timeline_entry,
+    cards_with_prospects,
+)
 from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
+from pipeline.selectors.applications import read_application
 from pipeline.selectors.emails import emails_of_application, emails_stamp
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_last_events
+from pipeline.selectors.planned_seats import planned_seats_of_job, planned_seats_stamp
 from pipeline.selectors.position_changes import last_change_of_position
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.rename import rename
@@ -41,18 +48,23 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
     """Show one application to its owner."""
     _person, seen = own_application(request, application_id)
     job, emails = read_job(seen.application.job_id), emails_of_application(application_id)
-    card = ApplicationCard.of(seen, job)
+    # An offer may have been made between the two reads. What is shown must not be older than the
+    # job's seq in the tag, or the page would not learn of the offer for half a minute.
+    seen = read_application(application_id)
+    card, plans = ApplicationCard.of(seen, job), planned_seats_of_job(job.id)
 
     def my_application_context() -> dict[str, Any]:
         moved = last_change_of_position(seen.application)
         events = my_last_events(seen.application.id, most=LAST_EVENTS)
         return {
-            "card": ApplicationCard.of(seen, job),
+            "card": cards_with_prospects([card])[0],
+            "picture": _picture_of_mine(card),
             "moved": moved,
             "why_moved": explain_moved_position(moved) if moved else "",
             "lines": [card_timeline_entry(event) for event in events.rows],
             "more_lines": events.more,
             "emails": emails,
+            "plans": plans,
             "head_seq": job.seq,
             "head_hash": bytes(job.chain_head).hex(),
         }
@@ -64,7 +76,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
         build=my_application_context,
         tag=(
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
-            f" {emails_stamp(emails)}"
+            f" {emails_stamp(emails)} {planned_seats_stamp(plans)}"
         ),
         jobs=[job.id],
     )
@@ -72,7 +84,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
-def confirm_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+def confirm_my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Confirm the offered seat. If it is too late, the next page says so and shows the new place.
 
     Confirms on POST only. A person who had to sign in first returns here by GET and sees the
@@ -89,7 +101,7 @@ def confirm_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
-def withdraw_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+def withdraw_my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Explain the consequences, then withdraw on POST. Does nothing if already withdrawn."""
     person, seen = own_application(request, application_id)
     if seen.application.outcome == Outcome.WITHDRAWN:
@@ -104,7 +116,7 @@ def withdraw_mine(request: HttpRequest, application_id: UUID) -> HttpResponseBas
     if not card.may_withdraw:
         messages.info(request, "This application has ended, so there is nothing to withdraw.")
         return redirect("my_application", application_id)
-    context = {"card": card, "then": consequence_for_me(card)}
+    context = {"card": card, "then": consequence_of_my_withdrawal(card)}
     return render(request, "applicant/withdraw.html", context)
 
 
@@ -125,17 +137,25 @@ def take_over_my_application(request: HttpRequest, application_id: UUID) -> Http
         return render(request, "applicant/take_over.html", context, status=422)
     name, actor = form.cleaned_data["name"], Actor(ActorKind.APPLICANT, person.id)
 
-    def verify_and_rename_mine() -> None:
+    def verify_and_rename_my_application() -> None:
         verify(application_id=application_id, actor=actor)
         rename(application_id=application_id, name=name)
 
     attempt_or_error_message(
-        request, verify_and_rename_mine, done=TAKEN_OVER if card.may_verify else RENAMED
+        request, verify_and_rename_my_application, done=TAKEN_OVER if card.may_verify else RENAMED
     )
     return redirect("my_application", application_id)
 
 
-def consequence_for_me(card: ApplicationCard) -> str:
+def _picture_of_mine(card: ApplicationCard) -> LinePicture | None:
+    """Draw the line with the applicant in it, while they are in it."""
+    seats = {"active": "active", "offered": "pending"}
+    if card.state == "waiting":
+        return LinePicture.of(card.job, position=card.seen.position)
+    return LinePicture.of(card.job, mine=seats[card.state]) if card.state in seats else None
+
+
+def consequence_of_my_withdrawal(card: ApplicationCard) -> str:
     """Say what happens to the applicant's place or seat if they withdraw now."""
     if card.state == "waiting":
         position, waiting = card.seen.position or 1, card.seen.people_waiting

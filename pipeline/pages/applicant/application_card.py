@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -13,12 +13,14 @@ from django.utils import timezone
 
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import MOVES, Move, Outcome, Status
+from pipeline.forecast.statements import read_prospects
 from pipeline.line.effects import has_just_missed
 from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.my_applications import Mine
 from pipeline.wording.event_words import words_of_event
 from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing
+from pipeline.wording.forecasts import describe_prospect
 from pipeline.wording.sentences import Reader, sentence
 
 
@@ -41,6 +43,8 @@ class ApplicationCard:
     seen: SeenApplication
     job: Job
     standing: ExplainedStanding
+    # How long they will probably wait, in words; empty while it is not known.
+    prospect: str = ""
 
     @classmethod
     def of(cls, seen: SeenApplication, job: Job) -> ApplicationCard:
@@ -114,6 +118,13 @@ class ApplicationCard:
         return _HEADLINES[_state_of_card(self.standing)](self)
 
     @property
+    def news(self) -> str:
+        """Return the state as it is spoken when it changes: without the length of the line."""
+        if _state_of_card(self.standing) is CardState.WAITING and (self.seen.position or 0) > 1:
+            return self.headline.replace(f" of {self.seen.people_waiting:,} in line.", " in line.")
+        return self.headline
+
+    @property
     def title(self) -> str:
         """Return the title of the browser tab."""
         return f"{self.headline} {self.job.posting.title}"
@@ -144,6 +155,7 @@ class TimelineEntry:
     tone: str
     application_id: UUID | None
     job_title: str = ""
+    key: str = ""  # tells the entry from all others on a page
 
 
 def card_timeline_entry(event: Event, *, job_title: str = "") -> TimelineEntry:
@@ -151,14 +163,36 @@ def card_timeline_entry(event: Event, *, job_title: str = "") -> TimelineEntry:
     words = words_of_event(event)
     text = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
     return TimelineEntry(
-        words.applicant, text, event.at, words.tone, event.application_id, job_title
+        words.applicant,
+        text,
+        event.at,
+        words.tone,
+        event.application_id,
+        job_title,
+        key=f"{event.job_id}:{event.seq}",
     )
 
 
 def sorted_cards(mine: Iterable[Mine]) -> list[ApplicationCard]:
     """Return the cards of a person's applications, most urgent first."""
     cards = [ApplicationCard.of(each.seen, each.job) for each in mine]
-    return sorted(cards, key=lambda card: card.rank)
+    return sorted(cards_with_prospects(cards), key=lambda card: card.rank)
+
+
+def cards_with_prospects(cards: Collection[ApplicationCard]) -> list[ApplicationCard]:
+    """Return the cards; those that wait for an open job say how long they probably will."""
+    waiting = {
+        card.job.id: card.seen.position
+        for card in cards
+        if card.state == CardState.WAITING.value and card.job.status == JobStatus.OPEN
+    }
+    known = read_prospects(waiting) if waiting else {}
+    return [
+        replace(card, prospect=describe_prospect(known[card.job.id]))
+        if card.job.id in waiting and card.job.id in known
+        else card
+        for card in cards
+    ]
 
 
 def _state_of_card(standing: ExplainedStanding) -> CardState:
@@ -185,7 +219,7 @@ def _headline_of_waiting_card(card: ApplicationCard) -> str:
 _HEADLINES = {
     CardState.OFFERED: lambda card: "It is your turn.",
     CardState.LATE: lambda card: "The time to confirm is over.",
-    CardState.UNVERIFIED: lambda card: "Somebody applied with your email address.",
+    CardState.UNVERIFIED: lambda card: "Someone applied with your email address.",
     CardState.WAITING: _headline_of_waiting_card,
     CardState.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
     CardState.CLOSING: lambda card: "The company has closed this job.",

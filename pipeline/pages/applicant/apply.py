@@ -36,6 +36,9 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     """Add the person who submits the form to the job's line."""
     job, person = public_job(request, job_id), current_applicant(request)
     form = opening_form(request, request.POST)
+    if job.is_test:
+        messages.error(request, "In test mode, add people on the job's page or with a test key.")
+        return redirect("opening", job_id)
     if person is None and current_member(request):
         messages.error(request, "To apply yourself, sign out of the company first.")
         return redirect("opening", job_id)
@@ -69,6 +72,8 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 
 def _apply_signed_in(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
     actor = Actor(ActorKind.APPLICANT, person.id)
+    if person.time_zone != (zone := get_current_timezone_name()):
+        remember_time_zone(person.id, zone)  # before the email about it is written
     try:
         created = join_line(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
     except AlreadyApplied:
@@ -78,7 +83,5 @@ def _apply_signed_in(request: HttpRequest, job: Job, person: Applicant, name: st
     except (AlreadyDecided, JobNotOpen) as error:
         messages.error(request, error_message_for(error))
         return redirect("opening", job.id)
-    if person.time_zone != (zone := get_current_timezone_name()):
-        remember_time_zone(person.id, zone)
     messages.success(request, WELCOMES[Status(created.status)])
     return redirect("my_application", created.id)

@@ -16,8 +16,11 @@ from django.views.decorators.http import require_safe
 
 from pipeline.mail import dev_mailbox
 from pipeline.notifications import previews
-from pipeline.web.client_address import is_client_this_machine
+from pipeline.pages.page_urls import page_url_with
+from pipeline.selectors.page import Page
+from pipeline.web.client_address import is_developer
 
+ON_ONE_PAGE = 50
 # An email brings its styles along, and must load nothing.
 _OF_AN_EMAIL = {
     "default-src": [NONE],
@@ -33,9 +36,16 @@ _OF_AN_EMAIL = {
 def dev_mails(request: HttpRequest) -> HttpResponse:
     """List the newest emails, all or those to one address."""
     _only_for_developers(request)
-    to = request.GET.get("to", "").strip().lower()
+    to, before = request.GET.get("to", "").strip().lower(), request.GET.get("before", "")
     kept = [mail for mail in dev_mailbox.newest_dev_mails() if to in mail.to.lower()]
-    context = {"mails": kept, "to": to, "previews": previews.KINDS}
+    page = Page.cut([mail for mail in kept if not before or mail.name < before], ON_ONE_PAGE)
+    context = {
+        "mails": page.rows,
+        "to": to,
+        "previews": previews.KINDS,
+        "next_url": page_url_with(request, before=page.rows[-1].name) if page.more else "",
+        "first_url": page_url_with(request, before=None) if before else "",
+    }
     return render(request, "dev/mails.html", context)
 
 
@@ -64,7 +74,7 @@ def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
 
 @never_cache
 @require_safe
-def preview(request: HttpRequest, kind: str) -> HttpResponse:
+def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email, with made-up names, as text and with its calendar entry."""
     _only_for_developers(request)
     sample = previews.preview_of(kind)
@@ -76,7 +86,7 @@ def preview(request: HttpRequest, kind: str) -> HttpResponse:
 @csp(_OF_AN_EMAIL)  # type: ignore[arg-type]  # its type allows no further arguments
 @never_cache
 @require_safe
-def preview_html(request: HttpRequest, kind: str) -> HttpResponse:
+def dev_mail_preview_html(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email as HTML."""
     _only_for_developers(request)
     sample = previews.preview_of(kind)
@@ -86,5 +96,5 @@ def preview_html(request: HttpRequest, kind: str) -> HttpResponse:
 
 
 def _only_for_developers(request: HttpRequest) -> None:
-    if not (settings.DEV_MAIL and is_client_this_machine(request)):
+    if not (settings.DEV_MAIL and is_developer(request)):
         raise Http404

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from applicants.browser import forget_address_in_browser, sign_out_browser
 from applicants.models import Applicant
+from pipeline.domain.errors import ClockMoving
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.privacy.erase import erase_person
 from pipeline.privacy.erase_files import imported_rows_to_erase
@@ -73,7 +74,7 @@ def erase_my_data(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             erase_person(applicant_id=person.id)
-        except OperationalError:
+        except (OperationalError, ClockMoving):
             messages.error(request, BUSY)
             return redirect("erase_me")
         sign_out_browser(request)

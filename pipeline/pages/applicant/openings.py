@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -15,14 +16,20 @@ from django.views.decorators.http import require_safe
 
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
+from pipeline.forecast.statements import read_prospects
 from pipeline.pages.access import current_applicant, current_memberships, public_job
+from pipeline.pages.line_picture import LinePicture
 from pipeline.selectors.jobs import read_open_jobs
 from pipeline.selectors.my_applications import my_last_name, my_live_application
+from pipeline.selectors.planned_seats import planned_seats_of_job
 from pipeline.selectors.recent_stats import NOTHING_YET, RecentFacts, recent_waits
 from pipeline.wording.explanations import explain_line
+from pipeline.wording.forecasts import NOT_KNOWN, describe_prospect
 
 ON_ONE_PAGE = 24
 LONGEST_SEARCH = 100
+# The line that the first page shows to explain the product.
+EXAMPLE = LinePicture.of_counts({"active": 4, "pending": 1, "free": 0}, 9, position=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,7 @@ def openings(request: HttpRequest) -> HttpResponse:
     context = {
         "openings": [Opening(job, waits.get(job.id, NOTHING_YET)) for job in page.rows],
         "search": search,
+        "example": None if search or after else EXAMPLE,
         "next_url": _url_of_openings(search, page.rows[-1].id) if page.more else None,
         "first_url": _url_of_openings(search) if after else None,
     }
@@ -77,7 +85,11 @@ def show_opening(
     own = [m for m in current_memberships(request) if m.company_id == job.company_id]
     context = {
         "job": job,
+        "picture": LinePicture.of(job),
+        "public_link": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
+        "prospect": _prospect_of_newcomer(job),
+        "plans": planned_seats_of_job(job.id),
         "rules": explain_line(job.policy, job.capacity),
         "form": form,
         "is_staff": bool(current_memberships(request)),
@@ -86,6 +98,14 @@ def show_opening(
         "mine": my_live_application(person.id, job.id) if person else None,
     }
     return render(request, "applicant/opening.html", context, status=status)
+
+
+def _prospect_of_newcomer(job: Job) -> str:
+    """Say how long a person who applies now will probably wait; nothing if a seat is free."""
+    if job.status != JobStatus.OPEN or job.seats_free:
+        return ""
+    found = read_prospects({job.id: job.people_waiting + 1}).get(job.id)
+    return describe_prospect(found) if found else NOT_KNOWN
 
 
 def _url_of_openings(search: str, after: UUID | None = None) -> str:

@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from pipeline.mail.links import read_unsubscribe_token
-from pipeline.notifications.subscriptions import WORDS, stop_emails
+from pipeline.notifications.subscriptions import WORDS, stop_subscription
 
 
 @csrf_exempt
@@ -27,7 +27,7 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     what, of = found
     is_done = request.method == "POST"
     if is_done:
-        stop_emails(what, of)
+        stop_subscription(what, of)
     context = {"what": WORDS[what], "token": token, "is_done": is_done}
     response = render(request, "applicant/unsubscribe.html", context)
     response["Referrer-Policy"] = "strict-origin"  # the address of this page is a secret

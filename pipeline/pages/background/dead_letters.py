@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,12 +18,15 @@ from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, member_of_sent_form, require_access
 from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_line
-from pipeline.pages.background.task_actions import task_actor_of_member
+from pipeline.pages.background.task_actions import (
+    task_actor_of_member,
+    words_of_refused_task_action,
+)
 from pipeline.pages.background.task_rows import task_rows_of
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.wording import english
 from tasks import dead_letters
-from tasks.errors import ConfirmationNeeded
+from tasks.errors import ConfirmationNeeded, TaskError
 from tasks.models.statuses import Status
 
 SHOWN = 25
@@ -100,4 +104,31 @@ def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
     else:
         replayed = f"{english.count(count, 'task')} queued to run again."
         messages.success(request, replayed if count else "There were no tasks left to replay.")
+    return redirect("dead_letters")
+
+
+@require_POST
+@for_members(Action.MANAGE_TASKS)
+def act_on_ticked(request: HttpRequest) -> HttpResponse:
+    """Replay or discard the dead letters that were ticked; the others of them are named."""
+    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
+    acts = {"replay": dead_letters.replay_dead_letter, "discard": dead_letters.discard_dead_letter}
+    act = acts.get(request.POST.get("do", ""))
+    if act is None:
+        raise Http404
+    done, refused = 0, set()
+    for text in request.POST.getlist("task")[:SHOWN]:
+        try:
+            act(UUID(text), actor=task_actor_of_member(member), owner_id=member.company.id)
+        except ValueError:
+            continue
+        except TaskError as error:
+            refused.add(words_of_refused_task_action(error))
+        else:
+            done += 1
+    what = "queued to run again" if act is dead_letters.replay_dead_letter else "discarded"
+    for reason in sorted(refused):
+        messages.error(request, reason)
+    if done or not refused:
+        messages.success(request, f"{english.count(done, 'task')} {what}.")
     return redirect("dead_letters")

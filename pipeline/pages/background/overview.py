@@ -32,6 +32,7 @@ from pipeline.pages.access import (
     require_access,
 )
 from pipeline.pages.background.forms import SleepForm
+from pipeline.pages.background.run_charts import run_charts
 from pipeline.pages.background.task_actions import attempt_task_action, task_actor_of_member
 from pipeline.pages.background.task_rows import LATE, task_row_moves_soon, task_rows_of
 from pipeline.pages.live_page import live_page
@@ -40,12 +41,13 @@ from pipeline.selectors.page import Page
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.stats.owner import owner_counts, owner_oldest_age_seconds
+from tasks.stats.owner import owner_counts, owner_oldest_age_seconds, owner_recent_runs
 from tasks.stats.site import site_workers_alive
 
 TASKS_SHOWN = 20
 RUNNING_SHOWN = 10
-FAST_SECONDS, SLOW_SECONDS = 2, 30  # polling: while tasks run or wait, and otherwise
+POLL_SECONDS = 2  # tasks announce nothing, so that a page must ask whether one has come
+CALM_SECONDS = 60  # while nothing runs or waits, only its relative times change
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class OverviewSnapshot:
     @property
     def tag(self) -> str:
         """Return the cache tag; it changes whenever anything on the page changes."""
-        step = FAST_SECONDS if self.is_moving else SLOW_SECONDS * 2
+        step = POLL_SECONDS if self.is_moving else CALM_SECONDS
         now = int(self.recent.now.timestamp()) // step
         rows = [
             (task.id, task.status, task.attempt, task.run_after, task.progress, len(task.errors))
@@ -168,7 +170,8 @@ def _overview_context(
         "dead": snapshot.counts.get(Status.DEAD, 0),
         "snapshot": snapshot,
         "now": snapshot.recent.now,
-        "poll_seconds": FAST_SECONDS if snapshot.is_moving else SLOW_SECONDS,
+        "poll_seconds": POLL_SECONDS,
+        "charts": run_charts(owner_recent_runs(member.company.id)),
         "running": rows[: len(shown)],
         "more_run": len(snapshot.running) > len(shown),
         "rows": rows[len(shown) :],

@@ -5,21 +5,25 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from pipeline.background.errors import WorkError
 from pipeline.background.schedules import (
     change_company_schedule,
     create_company_schedule,
     delete_company_schedule,
+    run_schedule_now,
     schedule_of_company,
     schedules_of_company,
+    tasks_of_schedule,
 )
 from pipeline.background.subjects import job_subject_choices, subjects_of_payloads
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import (
     Member,
@@ -40,12 +44,14 @@ from pipeline.pages.background.task_actions import (
     task_actor_of_member,
     words_of_refused_task_action,
 )
+from pipeline.pages.background.task_rows import task_rows_of
+from pipeline.pages.forms import QUIET_PREVIEW
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from tasks.errors import BadSchedule, TaskError
 from tasks.models import Schedule
 from tasks.scheduling.schedules import next_times_of_schedule
 
-SHOWN = 50
+SHOWN, HISTORY_SHOWN = 50, 20
 NO_TIME = "This expression never runs. Each field must be a number, a list, a range or *."
 NOT_OF_TIMES = ("name", "type", "job", "format")  # fields that a preview does not need
 
@@ -94,7 +100,7 @@ def _rows_of_schedules(company_id: UUID, rows: list[Schedule]) -> list[ScheduleR
 def new_schedule(request: HttpRequest) -> HttpResponse:
     """Create a schedule; preview its next five runs."""
     member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
-    form = _schedules_form(request, member, initial_new_schedule_form())
+    form = _form_of_edited_schedule(request, member, initial_new_schedule_form())
 
     def create_schedule_from_form() -> object:
         return create_company_schedule(
@@ -107,7 +113,7 @@ def new_schedule(request: HttpRequest) -> HttpResponse:
     if _is_schedule_saved(request, form, create_schedule_from_form):
         messages.success(request, f"Schedule “{form.cleaned_data['name']}” created.")
         return redirect("schedules")
-    return _schedules_form_page(request, form, None)
+    return _page_of_edited_schedule(request, form, None)
 
 
 @require_http_methods(["GET", "POST"])
@@ -116,7 +122,7 @@ def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Edit a schedule; preview its next five runs."""
     member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
     schedule = schedule_of_company(member.company.id, schedule_id)
-    form = _schedules_form(request, member, initial_schedule_form(schedule))
+    form = _form_of_edited_schedule(request, member, initial_schedule_form(schedule))
 
     def change_schedule_from_form() -> object:
         plan = asdict(form.plan(schedule))
@@ -132,10 +138,12 @@ def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     if _is_schedule_saved(request, form, change_schedule_from_form):
         messages.success(request, f"Schedule “{form.cleaned_data['name']}” saved.")
         return redirect("schedules")
-    return _schedules_form_page(request, form, schedule)
+    return _page_of_edited_schedule(request, form, schedule)
 
 
-def _schedules_form(request: HttpRequest, member: Member, initial: dict[str, Any]) -> ScheduleForm:
+def _form_of_edited_schedule(
+    request: HttpRequest, member: Member, initial: dict[str, Any]
+) -> ScheduleForm:
     jobs = job_subject_choices(member.company.id, and_this=str(initial.get("job") or ""))
     given = request.POST if request.method == "POST" else None
     return ScheduleForm(given, initial=initial, jobs=jobs, type_key=initial.get("type"))
@@ -153,7 +161,7 @@ def _is_schedule_saved(request: HttpRequest, form: ScheduleForm, save: Any) -> b
     return attempt_task_action(form, save)
 
 
-def _schedules_form_page(
+def _page_of_edited_schedule(
     request: HttpRequest, form: ScheduleForm, schedule: Schedule | None
 ) -> HttpResponse:
     asked = request.method == "POST" and "preview" in request.POST
@@ -178,6 +186,7 @@ def _schedules_form_page(
     }
     is_refused = form.is_bound and not asked and bool(form.errors)
     is_refused = is_refused or (asked and not runs)
+    is_refused = is_refused and request.POST.get("preview") != QUIET_PREVIEW
     return render(request, "background/schedule.html", context, status=422 if is_refused else 200)
 
 
@@ -218,3 +227,44 @@ def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     )
     messages.success(request, f"Schedule “{schedule.name}” deleted.")
     return redirect("schedules")
+
+
+@require_safe
+@for_members()
+def schedule_history(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """Show the last tasks of a schedule, with a button that starts it now."""
+    member = require_access(current_member(request), Action.READ_COMPANY)
+    schedule = schedule_of_company(member.company.id, schedule_id)
+    [shown] = _rows_of_schedules(member.company.id, [schedule])
+    tasks = tasks_of_schedule(schedule, limit=HISTORY_SHOWN)
+    context = {
+        "tab": "schedules",
+        "shown": shown,
+        "once": uuid4(),
+        "may_run": member.may(Action.MANAGE_SCHEDULES),
+        "rows": task_rows_of(member.company.id, tasks, database_now()),
+    }
+    return render(request, "background/schedule_history.html", context)
+
+
+@require_POST
+@for_members(Action.MANAGE_SCHEDULES)
+def run_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """Start a schedule's task now."""
+    member = require_access(member_of_sent_form(request), Action.MANAGE_SCHEDULES)
+    try:
+        once = UUID(request.POST.get("once", ""))
+    except ValueError:
+        once = uuid4()
+    try:
+        run_schedule_now(
+            company_id=member.company.id,
+            schedule_id=schedule_id,
+            once=once,
+            producer=task_actor_of_member(member),
+        )
+    except (TaskError, WorkError) as error:
+        messages.error(request, words_of_refused_task_action(error))
+    else:
+        messages.success(request, "Started. Its next time stays as it is.")
+    return redirect("schedule_history", schedule_id=schedule_id)

@@ -25,7 +25,7 @@ from pipeline.pages.access import Member, for_members, require_access, switch_cu
 from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_details_of
 from pipeline.pages.background.forms import PayloadForm
-from pipeline.pages.background.overview import FAST_SECONDS, SLOW_SECONDS
+from pipeline.pages.background.overview import POLL_SECONDS
 from pipeline.pages.background.task_actions import (
     attempt_task_action,
     task_actor_of_member,
@@ -42,6 +42,7 @@ from tasks.models.statuses import Status
 from tasks.payloads import redact_payload
 
 EVENTS_SHOWN = 100
+CALM_POLL_SECONDS = 30  # while the task cannot change by itself
 
 
 def own_task(
@@ -65,7 +66,7 @@ def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     member, found = own_task(request, task_id)
     now = database_now()
     is_moving = task_row_moves_soon(found, now)
-    step = int(now.timestamp()) // (FAST_SECONDS if is_moving else SLOW_SECONDS)
+    step = int(now.timestamp()) // (POLL_SECONDS if is_moving else CALM_POLL_SECONDS)
     paused = paused_catalogued_types(member.company.id)
     is_held = found.type.key in paused
     state = (
@@ -105,7 +106,7 @@ def _task_page_context(
         "history": [task_history_entry(event, actors) for event in events.rows],
         "next_url": page_url_with(request, events=last) if last else "",
         "first_url": page_url_with(request, events=None) if after else "",
-        "poll_seconds": FAST_SECONDS if task_row_moves_soon(found, now) else SLOW_SECONDS,
+        "poll_seconds": POLL_SECONDS if task_row_moves_soon(found, now) else CALM_POLL_SECONDS,
         "now": now,
         "may": {"cancel": manages and row.is_open, "decide": manages and is_dead},
     }

@@ -38,17 +38,25 @@ _THEN = {
 }
 
 
+_IMPORT_TASKS = {
+    "applications.import": "Import {}",
+    "applications.check_import": "Check a file of {}",
+    "applications.undo_import": "Undo the import of {}",
+}
+
+
 def describe_task_subject(key: str, payload: Any, subjects: Subjects) -> str:
     """Describe what a task does, like "Export the log of Cook as CSV"."""
     given = payload if isinstance(payload, dict) else {}
     title = subjects.jobs.get(str(given.get("job_id")), GONE)
     match key:
-        case "applications.import":
+        case "applications.import" | "applications.check_import" | "applications.undo_import":
             found = subjects.imports.get(str(given.get("import_id")))
             if found is None:
                 return "Import applicants from a deleted file"
             people = "applicants" if found.rows is None else count(found.rows, "applicant")
-            return f"Import {people} into {subjects.jobs.get(str(found.job_id), GONE)}"
+            into = subjects.jobs.get(str(found.job_id), GONE)
+            return _IMPORT_TASKS[key].format(f"{people} into {into}")
         case "applications.export":
             return f"Export the applications to {title}{_describe_task_format(given)}"
         case "log.export":
@@ -61,7 +69,7 @@ def describe_task_subject(key: str, payload: Any, subjects: Subjects) -> str:
             return f"Sleep {describe_task_seconds(given.get('seconds', 0))}{then}"
         case "webhooks.redeliver":
             return "Send failed webhooks again"
-    return describe_task_type(key)
+    return describe_task_type(key) + (f" of {title}" if "job_id" in given else "")
 
 
 def describe_task_type(key: str) -> str:
@@ -106,6 +114,10 @@ def describe_task_result(task: Task) -> str:
     found = task.result if isinstance(task.result, dict) else {}
     if "accepted" in found:
         return f"{found['accepted']:,} accepted, {found.get('refused', 0):,} refused"
+    if "undone" in found:
+        return f"{found['undone']:,} removed"
+    if "checked" in found:
+        return f"{found['checked']:,} checked, {found.get('refused', 0):,} would be refused"
     if "rows" in found:
         return count(found["rows"], "row")
     if "slept_seconds" in found:

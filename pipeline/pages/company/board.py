@@ -2,78 +2,124 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
 
-from jobs.models import Job, JobStatus
+from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job
-from pipeline.pages.company.consequences import consequence_are_promoted
+from pipeline.pages.company.consequences import (
+    consequence_are_promoted,
+    consequence_of_capacity,
+)
+from pipeline.pages.company.decision_notices import decision_notices
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
-from pipeline.pages.live_page import live_page
+from pipeline.pages.line_picture import LinePicture
+from pipeline.pages.live_page import PARAMETER, live_page
+from pipeline.pages.occupancy_chart import job_occupancy_chart
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.applications import BEFORE_THE_FIRST
 from pipeline.selectors.board import (
+    BOARD_MISSES_SPAN,
     Board,
+    DecayWorkerStatus,
     SeatPlace,
+    board_place_a_page_before,
+    board_place_before_position,
     board_place_of,
     read_board,
     read_decay_worker_for_board,
 )
 from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.recent_stats import last_events, last_misses
+from pipeline.stats.job_series import Series, series_of
+from pipeline.wording.event_words import words_of_event
 from pipeline.wording.promotion_status import why_nobody_is_promoted
 
+MISSES_SHOWN, ACTIVITY_SHOWN, DEADLINES_SHOWN = 5, 5, 2
+CHART_SPAN, CHART_SECONDS = timedelta(hours=24), 60  # and for how long a chart is kept
 IDLE_SHOWN = 6  # free seats drawn one by one; the rest are only counted
 ANSWER_ICONS = {"good": "check-circle", "bad": "exclamation-triangle", "warn": "hand-raised"}
 
 
 @for_members()
 def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show a job's pipeline; the page keeps itself up to date."""
+    """Show a job's pipeline; the page keeps itself up to date.
+
+    `?place=` leads to the page of the waitlist that begins with that position.
+    """
     member, job = own_job(request, job_id)
-    worker = read_decay_worker_for_board()
+    wanted = request.GET.get("place", "")
+    if wanted.isdecimal() and len(wanted) < 10:
+        start = board_place_before_position(job_id, min(int(wanted), job.people_waiting))
+        place = encode_cursor(*start)
+        return redirect(page_url_with(request, place=None, waiting=place) + "#waitlist")
+    worker = read_decay_worker_for_board(job_id)
     # Besides the line, the page shows whether the worker is late, and counts of past hours.
     overdue = job.next_due_at is not None and job.next_due_at <= worker.now
     period = int(worker.now.timestamp()) // REFRESH_SECONDS
+    status = (worker.alive, overdue, worker.decisions)
+    is_fragment = PARAMETER in request.GET
     return live_page(
         request,
         "company/board.html",
         "company/_board.html",
-        build=lambda: _board_context(request, member, job_id),
-        tag=f"{job.seq}-{job.posting.version}-{(worker.alive, overdue)}-{period}",
+        build=lambda: (
+            _board_context(request, member, job_id, worker)
+            | ({} if is_fragment else board_chart(job))
+            | (decision_notices(job_id, member) if worker.decisions else {})
+        ),
+        tag=f"{job.seq}-{job.posting.version}-{status}-{period}",
         jobs=[job_id],
     )
 
 
-def _board_context(request: HttpRequest, member: Member, job_id: UUID) -> dict[str, Any]:
+def _board_context(
+    request: HttpRequest, member: Member, job_id: UUID, worker: DecayWorkerStatus
+) -> dict[str, Any]:
     seat = page_place_in_url(request, "seats", str, datetime, UUID)
     shown = read_board(
         job_id,
         seats_after=SeatPlace(seat[0] == "pending", *seat[1:]) if seat else None,
         waiting_after=page_place_in_url(request, "waiting", int, int) or BEFORE_THE_FIRST,
+        worker=worker,
     )
     answer, last_promotion = why_nobody_is_promoted(shown.facts), shown.activity.last_promotion
     urls, rows = _board_page_urls(request, shown), shown.waitlist.rows
     is_paged = "waiting_next" in urls or "waiting_first" in urls
     is_closed = shown.job.status == JobStatus.CLOSED
+    is_front = next((seen.position for seen in rows if seen.position), 1) == 1
     idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
     return {
         "member": member,
         "job": shown.job,
         "is_closed": is_closed,
+        "public_link": request.build_absolute_uri(reverse("opening", args=[job_id])),
         "tab": "board",
         "board": shown,
         "now": shown.now,
+        "awaited": (),
         "bar": SeatBar.of(shown.job),
+        "picture": LinePicture.of(shown.job),
         "answer": answer,
         "answer_icon": ANSWER_ICONS.get(answer.tone, "clock"),
         "last_promotion": last_promotion if answer.cause != "MOVING" else None,
         "idle_shown": range(min(idle, IDLE_SHOWN)),
         "idle_more": max(0, idle - IDLE_SHOWN),
+        "most_seats": MAX_CAPACITY,
+        **_recent_on_board(request, shown),
+        "more_seats": is_front
+        and consequence_of_capacity(
+            shown.job, shown.job.capacity + 1, _eligible_on_board(shown)[:1]
+        ),
         "may": _permitted_board_buttons(member, shown.job),
         "cooling": {
             s.application.id for s in shown.waitlist.rows if _is_cooling_on_board(s, shown)
@@ -87,16 +133,38 @@ def _board_context(request: HttpRequest, member: Member, job_id: UUID) -> dict[s
     }
 
 
+def _recent_on_board(request: HttpRequest, shown: Board) -> dict[str, Any]:
+    """Return the last events, the next deadlines and the last misses, in at most two queries."""
+    return {
+        "latest": [
+            (event, name, words_of_event(event))
+            for event, name in last_events(shown.job.id, limit=ACTIVITY_SHOWN)
+        ],
+        "deadlines": [
+            seen
+            for seen in shown.seats.rows[:DEADLINES_SHOWN]
+            if seen.application.acknowledge_by and "seats" not in request.GET
+        ],
+        "misses": (
+            last_misses(shown.job.id, BOARD_MISSES_SPAN, limit=MISSES_SHOWN)
+            if shown.activity.misses
+            else []
+        ),
+    }
+
+
 def _permitted_board_buttons(member: Member, job: Job) -> dict[str, bool]:
     status, runs = JobStatus(job.status), member.may(Action.OPEN_OR_PAUSE_JOB)
     closed = status is JobStatus.CLOSED
     return {
+        "delete_draft": member.may(Action.DELETE_DRAFT) and status is JobStatus.DRAFT,
         "open": runs and status is JobStatus.DRAFT,
         "resume": runs and status is JobStatus.PAUSED,
         "pause": runs and status is JobStatus.OPEN,
         "add": member.may(Action.SUBMIT_APPLICATION) and status is JobStatus.OPEN,
         "decide": member.may(Action.DECIDE),
         "capacity": member.may(Action.CHANGE_RULES) and not closed,
+        "copy": closed and member.may(Action.CREATE_JOB),
         "close": member.may(Action.CLOSE_JOB) and status in (JobStatus.OPEN, JobStatus.PAUSED),
     }
 
@@ -106,13 +174,37 @@ def _is_cooling_on_board(seen: Any, shown: Board) -> bool:
     return end is not None and end > shown.now
 
 
+def _eligible_on_board(shown: Board) -> list[str]:
+    """Return the names of people on the shown page of the waitlist who could be promoted."""
+    return [
+        seen.application.name
+        for seen in shown.waitlist.rows
+        if seen.application.is_verified and not _is_cooling_on_board(seen, shown)
+    ]
+
+
+def board_chart(job: Job) -> dict[str, Any]:
+    """Return the chart of a job's last day as context, at most a minute old; {} for a draft."""
+    if not job.opened_at:
+        return {}
+    key = f"board-chart:{job.id}"
+    series: Series | None = caches["local"].get(key)
+    if series is None:
+        series = series_of(job, back=CHART_SPAN, zone="UTC")
+        caches["local"].set(key, series, CHART_SECONDS)
+    if not series.points:
+        return {}
+    zone = timezone.get_current_timezone()
+    chart = job_occupancy_chart(series.points, series.start, series.end, zone)
+    return {"occupancy": chart, "series": series}
+
+
 def _resuming_on_board(shown: Board) -> str:
     """Describe what follows when a paused job resumes, as far as this page's waitlist shows it."""
     free, rows = shown.job.seats_free, shown.waitlist.rows
     if not free or not shown.job.people_waiting:
         return "people can apply again"
-    eligible = [s for s in rows if s.application.is_verified and not _is_cooling_on_board(s, shown)]
-    names = [seen.application.name for seen in eligible[:free]]
+    names = _eligible_on_board(shown)[:free]
     is_front = bool(rows) and next((s.position for s in rows if s.position), 1) == 1
     if not names or not is_front or (len(names) < free and shown.waitlist.more):
         return "free seats go to the next in line"
@@ -133,5 +225,9 @@ def _board_page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
         place = encode_cursor(last.ticket or 0, last.tie or 0)
         urls["waiting_next"] = page_url_with(request, waiting=place) + "#waitlist"
     if "waiting" in request.GET:
+        here = page_place_in_url(request, "waiting", int, int) or BEFORE_THE_FIRST
+        back = board_place_a_page_before(shown.job.id, here)
+        before = None if back == BEFORE_THE_FIRST else encode_cursor(*back)
+        urls["waiting_before"] = page_url_with(request, waiting=before) + "#waitlist"
         urls["waiting_first"] = page_url_with(request, waiting=None) + "#waitlist"
     return urls

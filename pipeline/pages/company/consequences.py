@@ -42,10 +42,7 @@ def consequence_when_a_seat_opens(job: Job, next_name: str | None) -> str:
         return idle
     held = job.active_count + job.pending_count - 1
     if held >= job.capacity:
-        still = (
-            f"{people(held)} still {plural(held, 'holds', 'hold')} {count(job.capacity, 'seat')}"
-        )
-        return f"nobody is promoted: {still}"
+        return f"nobody is promoted: {_who_still_holds_seats(job, held)}"
     if next_name is not None:
         return f"{consequence_names([next_name], 1)} is offered the seat"
     if job.people_waiting > LOOKED_AHEAD:
@@ -53,6 +50,44 @@ def consequence_when_a_seat_opens(job: Job, next_name: str | None) -> str:
     if job.people_waiting:
         return "the seat stays free until a cool-down ends"
     return "the seat stays free for the next applicant"
+
+
+def _who_still_holds_seats(job: Job, held: int) -> str:
+    return f"{people(held)} still {plural(held, 'holds', 'hold')} {count(job.capacity, 'seat')}"
+
+
+def consequence_of_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -> str:
+    """Describe the consequence of several people leaving, who hold `seats` in all.
+
+    `names` are the first people who could then be promoted, in order, at most one for each seat.
+    """
+    if not seats:
+        return "no seat opens, and nobody is promoted"
+    opens = f"{count(seats, 'seat')} {plural(seats, 'opens', 'open')}"
+    held = job.active_count + job.pending_count - seats
+    if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
+        return f"{opens}; {idle}"
+    if held >= job.capacity:
+        return f"{opens}; nobody is promoted: {_who_still_holds_seats(job, held)}"
+    if names:
+        offered = f"{consequence_names(names[:3], len(names))} {plural(len(names), 'is', 'are')}"
+        return f"{opens}; {offered} offered a seat"
+    if job.people_waiting > LOOKED_AHEAD:
+        return f"{opens}; the first people who are not in a cool-down are offered a seat"
+    return f"{opens}, for people whose cool-down has ended or who apply next"
+
+
+def consequence_of_reinstatement(job: Job, *, position: int, stood: int) -> str:
+    """Describe the consequence of giving a person a former place back.
+
+    `stood` is their position now; of somebody who does not wait, that behind everybody.
+    """
+    if job.status == JobStatus.OPEN and job.seats_free:
+        return "a seat is free, so it is offered to them at once, and nobody moves back"
+    follow, passed = "nobody moves back", stood - position
+    if passed > 0:
+        follow = f"{people(passed)} behind {plural(passed, 'moves', 'move')} back by one"
+    return f"they are number {position:,} in line again, and {follow}"
 
 
 def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> str:

@@ -14,10 +14,10 @@ from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE
 from jobs.policies import Policy, policy_limits
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH
-from pipeline.pages.forms import PlainForm
+from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.lifecycle import Posting
 from pipeline.wording.english import long_duration
-from pipeline.wording.event_words import reason_word_choices
+from pipeline.wording.event_words import reason_word_choices, reinstatement_word_choices
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
@@ -191,6 +191,16 @@ class PersonForm(PlainForm):
     )
 
 
+def _note_form_field() -> LinesField:
+    return LinesField(
+        max_length=NOTE_LENGTH,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Only your company can read it. It is not part of the log and is erased with the"
+        " person's data on request. Write only what the person could read.",
+    )
+
+
 class DecisionForm(PlainForm):
     """Decision on an application."""
 
@@ -202,10 +212,15 @@ class DecisionForm(PlainForm):
         choices=[("", "No reason"), *reason_word_choices()],
         help_text="The applicant can read it. It stays in the job's log permanently.",
     )
-    note = forms.CharField(
-        max_length=NOTE_LENGTH,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Only your company can read it. It is not part of the log and is erased with the"
-        " person's data on request. Write only what the person could read.",
+    note = _note_form_field()
+
+
+class ReinstatementForm(PlainForm):
+    """Reason for giving a person the place back that a miss cost them."""
+
+    reason = forms.ChoiceField(
+        widget=forms.RadioSelect,
+        choices=reinstatement_word_choices(),
+        help_text="The applicant can read it. It stays in the job's log permanently.",
     )
+    note = _note_form_field()

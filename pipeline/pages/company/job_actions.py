@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from uuid import UUID
 
 from django.contrib import messages
@@ -27,6 +28,7 @@ from pipeline.selectors.board import (
 )
 from pipeline.selectors.people import person_decided_before
 from pipeline.services.apply import apply
+from pipeline.services.delete_draft import delete_draft
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.update_job import JobChanges, update_job
 from pipeline.wording.english import count, people
@@ -60,6 +62,20 @@ def job_close(request: HttpRequest, job_id: UUID) -> HttpResponse:
         return render(request, "company/close.html", context)
     done = "The job is closed."
     return _act_on_job(request, job, done, lambda: close_job(job_id=job_id, actor=member.actor))
+
+
+@for_members(Action.DELETE_DRAFT)
+def job_delete(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Ask once; on POST, delete a job that was never opened."""
+    member, job = own_job(request, job_id, Action.DELETE_DRAFT)
+    if request.method != "POST":
+        return render(request, "company/delete_draft.html", {"job": job, "tab": "board"})
+    title = job.posting.title
+    verb = partial(delete_draft, job_id=job_id, actor=member.actor)
+    if not attempt_or_error_message(request, lambda: (verb(), True)):
+        return redirect("board", job_id=job.id)
+    messages.success(request, f"The draft “{title}” is deleted.")
+    return redirect("company_jobs")
 
 
 def _act_on_job(

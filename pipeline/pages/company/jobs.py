@@ -11,10 +11,17 @@ from django.shortcuts import redirect, render
 from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import current_member, for_members, member_of_sent_form, require_access
+from pipeline.pages.access import (
+    current_member,
+    for_members,
+    member_of_sent_form,
+    own_job,
+    require_access,
+)
 from pipeline.pages.company import forms
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
+from pipeline.pages.forms import QUIET_PREVIEW
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.selectors.board import read_decay_worker_for_board
@@ -72,20 +79,35 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
     )
 
 
+# Rules to start from, by their name in the URL.
+PRESETS = {
+    "usual": ("Usual: a day to confirm, three misses", Policy()),
+    "quick": (
+        "Quick: 4 hours to confirm, one miss",
+        Policy(acknowledgment_window_seconds=14_400, max_decays=1),
+    ),
+    "patient": (
+        "Patient: three days to confirm, any number of misses",
+        Policy(acknowledgment_window_seconds=259_200, max_decays=None),
+    ),
+}
+JOBS_TO_COPY = 8
+
+
 @for_members()
 def new_job(request: HttpRequest) -> HttpResponse:
     """Show the form for a new job, preview its line, and create it as a draft or open."""
     member = require_access(member_of_sent_form(request), Action.CREATE_JOB)
     if request.method != "POST":
-        initial = forms.policy_form_values(Policy()) | {"capacity": 3}
-        return _new_job_page(request, forms.JobForm(initial=initial), Policy(), 3)
+        return _empty_new_job_page(request)
     rules, seats = forms.PolicyForm(request.POST), forms.CapacityForm(request.POST)
     if "preview" in request.POST and rules.is_valid() and seats.is_valid():
         kept = forms.JobForm(initial=request.POST.dict())
         return _new_job_page(request, kept, rules.policy(), seats.cleaned_data["capacity"])
     form = forms.JobForm(request.POST)
-    if not form.is_valid():
-        return _new_job_page(request, form, None, None, status=422)
+    if not form.is_valid() or "preview" in request.POST:
+        status = 200 if request.POST.get("preview") == QUIET_PREVIEW else 422
+        return _new_job_page(request, form, None, None, status=status)
     opened = form.cleaned_data["start"] == JobStatus.OPEN
     job_id = create_job(
         company_id=member.company.id,
@@ -101,6 +123,19 @@ def new_job(request: HttpRequest) -> HttpResponse:
     return redirect("board", job_id=job_id)
 
 
+def _empty_new_job_page(request: HttpRequest) -> HttpResponse:
+    """Show the form with usual rules, or with the posting and rules of the job in the URL."""
+    copied = page_id_in_url(request, "like")
+    if copied is None:
+        _, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
+        initial = forms.policy_form_values(rules) | {"capacity": 3}
+        return _new_job_page(request, forms.JobForm(initial=initial), rules, 3)
+    _, job = own_job(request, copied, Action.CREATE_JOB)
+    initial = forms.posting_form_values(job.posting) | forms.policy_form_values(job.policy)
+    form = forms.JobForm(initial=initial | {"capacity": job.capacity, "start": JobStatus.DRAFT})
+    return _new_job_page(request, form, job.policy, job.capacity)
+
+
 def _new_job_page(
     request: HttpRequest,
     form: forms.JobForm,
@@ -109,8 +144,14 @@ def _new_job_page(
     *,
     status: int = 200,
 ) -> HttpResponse:
+    member = current_member(request)
+    jobs = member and jobs_of_company(
+        member.company.id, status=None, search="", after=None, limit=JOBS_TO_COPY
+    )
     context = {
         "form": form,
+        "presets": [(name, words) for name, (words, _) in PRESETS.items()],
+        "earlier": jobs.rows if jobs and request.method == "GET" else [],
         "works": explain_line(policy, capacity) if policy and capacity else [],
         "previewed": "preview" in request.POST,
         **short_window_context(policy),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,13 +10,16 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from jobs.models import Job
+from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
-from pipeline.pages.access import current_member, for_members, require_access
+from pipeline.pages.access import Member, current_member, for_members, require_access
 from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.page_urls import page_id_in_url, page_place_in_url, page_url_with
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.applications import applications_of
 from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.jobs import read_job
 from pipeline.selectors.people import (
     people_recently_applied,
     people_with_address,
@@ -36,7 +40,13 @@ def people(request: HttpRequest) -> HttpResponse:
     """Search the company's applicants by name or whole address, or list the latest ones."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
-    context: dict[str, Any] = {"search": search, "by_address": "@" in search}
+    job = _job_of_people_search(request, member)
+    context: dict[str, Any] = {
+        "search": search,
+        "by_address": "@" in search,
+        "job": job,
+        "clock_of": member.company,
+    }
     if "@" in search:
         context["found"] = [
             seen
@@ -44,11 +54,18 @@ def people(request: HttpRequest) -> HttpResponse:
             for seen in applications_of(
                 person.id, company_id=member.company.id, after=None, limit=FOUND_SHOWN
             ).rows
+            if job is None or seen.application.job_id == job.id
         ]
     elif search:
         name = page_place_in_url(request, "after", str, UUID)
         behind = NamePlace(*name) if name else BEFORE_ALL
-        found = find_by_name(member.company.id, search, after=behind, limit=FOUND_SHOWN)
+        found = find_by_name(
+            member.company.id,
+            search,
+            job_id=job.id if job else None,
+            after=behind,
+            limit=FOUND_SHOWN,
+        )
         context["found"] = found.rows
         if found.next:
             context["next_url"] = page_url_with(request, after=encode_cursor(*found.next))
@@ -57,6 +74,15 @@ def people(request: HttpRequest) -> HttpResponse:
     else:
         context["found"] = people_recently_applied(member.company.id, limit=FOUND_SHOWN)
     return render(request, "company/people.html", context)
+
+
+def _job_of_people_search(request: HttpRequest, member: Member) -> Job | None:
+    """Return the job in the URL to which a search is limited; None for all jobs."""
+    job_id = page_id_in_url(request, "job")
+    with suppress(JobNotFound):
+        job = read_job(job_id) if job_id else None
+        return job if job and job.company_id == member.company.id else None
+    return None
 
 
 @for_members()
@@ -90,6 +116,7 @@ def person_page(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
     titles = {seen.application.job_id: seen.job_title for seen in theirs.rows}
     context = {
         "known": known,
+        "clock_of": member.company,
         "applications": theirs.rows,
         "events": [
             (row, " · ".join(filter(None, (row.title, titles.get(row.event.job_id)))))

@@ -14,6 +14,7 @@ from pipeline.domain.errors import IllegalJobMove, StaleVersion
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job, require_access
 from pipeline.pages.company.forms import (
+    PolicyForm,
     PostingForm,
     SettingsForm,
     policy_form_values,
@@ -45,6 +46,8 @@ def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
     is_whole = request.POST.get("section") != "posting"
     require_access(member, Action.CHANGE_RULES if is_whole else Action.EDIT_POSTING)
     form = SettingsForm(request.POST) if is_whole else PostingForm(request.POST)
+    if "preview" in request.POST:
+        return _settings_page(request, member, job, form, preview=PolicyForm(request.POST))
     if not form.is_valid():
         return _settings_page(request, member, job, form, status=422)
     return _save_settings(request, member, job, form)
@@ -107,8 +110,12 @@ def _settings_page(
     form: PostingForm | None = None,
     *,
     status: int = 200,
+    preview: PolicyForm | None = None,
 ) -> HttpResponse:
     is_closed = job.status == JobStatus.CLOSED
+    rules = job.policy
+    if preview is not None and preview.is_valid():
+        rules = preview.policy()
     values = posting_form_values(job.posting) | policy_form_values(job.policy)
     context: dict[str, Any] = {
         "job": job,
@@ -118,7 +125,8 @@ def _settings_page(
         "may_edit": member.may(Action.EDIT_POSTING) and not is_closed,
         "may_rule": member.may(Action.CHANGE_RULES) and not is_closed,
         "is_closed": is_closed,
-        "works": explain_line(job.policy, job.capacity),
+        "works": explain_line(rules, job.capacity) if not preview or preview.is_valid() else [],
+        "previewed": preview is not None,
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
         "reasons": reason_word_choices(),
         "exports": EXPORTS,

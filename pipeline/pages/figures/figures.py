@@ -11,15 +11,17 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from pipeline.pages.access import for_members, own_job
+from pipeline.pages.figures.idle_seats import idle_seats_context
 from pipeline.pages.figures.job_charts import (
     job_answers_chart,
     job_hours_chart,
-    job_occupancy_chart,
     job_seat_time_chart,
     job_waits_chart,
     job_waits_chart_groups,
 )
+from pipeline.pages.occupancy_chart import job_occupancy_chart
 from pipeline.pages.time_limit import time_limited
+from pipeline.stats.idle_seats import USUAL_WEEKS, idle_seats_of_job
 from pipeline.stats.job_series import MOST_EVENTS, series_of
 from pipeline.stats.job_totals import totals_of_job
 
@@ -44,12 +46,14 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
     _, job = own_job(request, job_id)
     chosen = request.GET.get("range", USUAL)
     chosen = chosen if chosen in RANGES else USUAL
-    series = series_of(job, back=RANGES[chosen][1], zone=timezone.get_current_timezone_name())
+    zone_name = timezone.get_current_timezone_name()
+    series = series_of(job, back=RANGES[chosen][1], zone=zone_name)
     zone = timezone.get_current_timezone()
     parts, bar = job_seat_time_chart(series.seat_time)
     numbers = totals_of_job(job.id) if job.seq <= MOST_EVENTS else None
     rate = numbers.acknowledgment_rate if numbers else None
     context = {
+        **idle_seats_context(idle_seats_of_job(job, weeks=USUAL_WEEKS, zone=zone_name)),
         "job": job,
         "tab": "figures",
         "ranges": [(key, words) for key, (words, _) in RANGES.items()],

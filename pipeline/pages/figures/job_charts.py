@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
 from itertools import pairwise
 
-from pipeline.pages.figures.charts import (
+from pipeline.pages.charts import (
     SHARE_TICKS,
     Bar,
     Chart,
     Tick,
     chart_bars,
     chart_slope,
-    chart_steps,
     count_ticks,
     span_ticks,
-    time_ticks,
 )
-from pipeline.stats.job_series import STEPS, WAIT_EDGES, Point, SeatTime, Series
-from pipeline.wording.english import plural, short_duration
-
-
-def job_occupancy_chart(
-    points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo
-) -> Chart:
-    """Draw seats taken, seats in total and people waiting over time."""
-    last = points[-1]
-    highest = max(max(p.held, p.waiting, p.capacity) for p in points)
-    top, y = count_ticks(highest)
-    whole = max((end - start).total_seconds(), 1)
-    times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
-
-    def job_occupancy_chart_line(name: str) -> list[tuple[float, float]]:
-        values = [getattr(p, name) / top for p in points]
-        return list(zip(times, [*values, values[-1]], strict=True))
-
-    return Chart(
-        ident="occupancy",
-        title="Seats and waitlist over time",
-        description=(
-            f"At the end, {last.held} of {last.capacity} seats are taken and {last.waiting:,} "
-            f"{plural(last.waiting, 'person is', 'people are')} waiting. The axis ends at "
-            f"{top:,.0f}."
-        ),
-        x=time_ticks(start, end, zone),
-        y=y,
-        curves=[
-            chart_steps("held", "Seats taken", job_occupancy_chart_line("held"), area=True),
-            chart_steps(
-                "capacity", "Seats in total", job_occupancy_chart_line("capacity"), area=False
-            ),
-            chart_steps(
-                "waiting", "People waiting", job_occupancy_chart_line("waiting"), area=False
-            ),
-        ],
-    )
+from pipeline.stats.job_series import STEPS, WAIT_EDGES, SeatTime, Series
+from pipeline.wording.english import short_duration
 
 
 def job_answers_chart(series: Series, window_seconds: int) -> Chart | None:

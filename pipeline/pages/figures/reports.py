@@ -97,7 +97,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
         report_schedule_of(job.company_id, job.id),
     )
     zone = timezone.get_current_timezone_name()
-    last_week = Week.last_whole(database_now(), zone)
+    last_week = Week.last_whole(database_now(ahead_seconds=job.clock_offset_seconds), zone)
     weeks = [Week(last_week.monday - timedelta(days=DAYS * n), zone) for n in range(CHOICES)]
     context = {
         "job": job,

@@ -6,12 +6,9 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pipeline.pages.figures.charts import Bar, Chart, Tick, count_ticks
-from pipeline.pages.figures.job_charts import (
-    JobSeatTimePart,
-    job_occupancy_chart,
-    job_seat_time_chart,
-)
+from pipeline.pages.charts import Bar, Chart, Tick, count_ticks
+from pipeline.pages.figures.job_charts import JobSeatTimePart, job_seat_time_chart
+from pipeline.pages.occupancy_chart import job_occupancy_chart
 from pipeline.stats.job_series import Point, SeatTime
 from pipeline.stats.job_week import DAYS, Week
 

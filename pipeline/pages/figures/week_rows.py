@@ -115,6 +115,12 @@ GROUPS: dict[str, tuple[_WeekNumber, ...]] = {
         _week_part("seat_seconds", "nobody", "Free, nobody was waiting"),
         _week_part("seat_seconds", "cooldown", "Free, everyone waiting in a cool-down"),
         _week_part("seat_seconds", "paused", "Free, the job was paused"),
+        _WeekNumber(
+            "missed_idle_seats",
+            "Lost to people who did not answer",
+            lambda figures: (figures.get("idle_seats") or {}).get("missed"),
+            is_time=True,
+        ),
     ),
 }
 

@@ -15,17 +15,19 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_safe
 
-from jobs.models import Job
+from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.event_rows import row_of_event
+from pipeline.pages.event_rows import EventRow, row_of_event
 from pipeline.pages.history.timeline import timeline_number
+from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.event_trees import names_in_event_trees
 from pipeline.selectors.past_states import (
     MOST_COMPARED,
     MOST_FOLDED,
+    SHOWN,
     Difference,
     PastPlace,
     PastState,
@@ -33,13 +35,14 @@ from pipeline.selectors.past_states import (
     past_state_of,
 )
 from pipeline.templatetags.line import tag_time_in_short
-from pipeline.wording.event_words import words_of_status
+from pipeline.wording.event_words import status_event_words
 
 # Headings of the differences between two moments, in the order in which they are shown.
 DIFFERENCES = {
     "seated": "Offered a seat",
     "confirmed": "Confirmed their seat",
     "joined": "Joined",
+    "returned": "Came back: their place was given back",
     "left": "Left",
     "lost": "Lost their offer and are waiting again",
     "verified": "Verified the email address",
@@ -51,6 +54,7 @@ BEFORE_ALL = "The job did not exist at that time. This is how it began."
 NOT_COMPARED = "There is no such event to compare with. Enter a number from 1 to {head:,}."
 CLOCKS_DIFFER = timedelta(minutes=10)  # a browser's clock may be this far ahead without a message
 NOT_YET = "That time is in the future. This is the line now."
+NOT_THAT_FAR = "The log does not have that many events. This is the line now."
 NO_EVENT = "Enter the number of an event. This is the line now."
 NO_TIME = "Enter a date and time. This is the line now."
 
@@ -68,9 +72,16 @@ class Asked:
 @for_members()
 @time_limited
 def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show the line at a moment (`seq` or `at`), compared with another one (`with`)."""
+    """Show the line at a moment (`seq` or `at`), compared with another one (`with`).
+
+    `?fragment=1` is the part that changes; `?fragment=picture` only the line as a picture, which
+    reads no more of the log than the moment's event.
+    """
     _, job = own_job(request, job_id)
-    moment, problem = _moment_to_replay(job.id, _asked_replay(request))
+    asked, fragment = _asked_replay(request), request.GET.get("fragment")
+    if fragment == "picture":
+        return _replay_picture(request, job, asked)
+    moment, problem = _moment_to_replay(job, asked)
     wanted = request.GET.get("with", "").strip()
     seq, other, why_not = timeline_number(wanted), None, ""
     if seq is not None and 1 <= seq <= moment.head:
@@ -84,8 +95,7 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "moment": moment,
         "problems": [each for each in (problem, why_not) if each],
         "row": row,
-        "title": f"{row.name} {row.title}" if row.name else row.title,
-        "at_words": tag_time_in_short(moment.event.at),
+        **_replay_words(moment, row),
         "steps": _replay_steps(moment),
         "other": other,
         "local_at": _local_replay_time(moment.event.at),
@@ -94,10 +104,33 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "most_folded": MOST_FOLDED,
     }
     context |= _replay_people(moment) | (_compared_replays(job, moment, other) if other else {})
-    fragment = request.GET.get("fragment") == "1"
-    response = render(request, f"history/{'_moment' if fragment else 'replay'}.html", context)
+    name = "_moment" if fragment == "1" else "replay"
+    response = render(request, f"history/{name}.html", context)
     response["Cache-Control"] = "private, no-cache"
     return response
+
+
+def _replay_picture(request: HttpRequest, job: Job, asked: Asked) -> HttpResponse:
+    moment, _ = _moment_to_replay(job, asked, shown=0)
+    counts = moment.counts
+    seats = {"active": counts["active"], "pending": counts["pending"], "free": moment.seats_free}
+    if moment.job["status"] == JobStatus.CLOSED:
+        seats["free"] = 0
+    waiting = counts["waiting"] - counts["unverified"]
+    words = _replay_words(moment, row_of_event(moment.event))
+    picture = LinePicture.of_counts(seats, waiting)
+    response = render(
+        request, "history/_picture.html", {"moment": moment, "picture": picture, **words}
+    )
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _replay_words(moment: PastState, row: EventRow) -> dict[str, str]:
+    return {
+        "title": f"{row.name} {row.title}" if row.name else row.title,
+        "at_words": tag_time_in_short(moment.event.at, seconds=True),
+    }
 
 
 def _asked_replay(request: HttpRequest) -> Asked:
@@ -122,15 +155,18 @@ def _asked_replay(request: HttpRequest) -> Asked:
     return Asked(as_of=at)
 
 
-def _moment_to_replay(job_id: UUID, asked: Asked) -> tuple[PastState, str]:
+def _moment_to_replay(job: Job, asked: Asked, *, shown: int = SHOWN) -> tuple[PastState, str]:
     """Return the requested moment, or the nearest one with a sentence that says so."""
     try:
-        return past_state_of(job_id, seq=asked.seq, as_of=asked.as_of), asked.problem
+        return past_state_of(job.id, seq=asked.seq, as_of=asked.as_of, shown=shown), asked.problem
     except NoSuchMoment:
-        return past_state_of(job_id, seq=1), BEFORE_ALL
+        return past_state_of(job.id, seq=1, shown=shown), BEFORE_ALL
     except FutureMoment:
-        is_now = asked.as_of is not None and asked.as_of - database_now() < CLOCKS_DIFFER
-        return past_state_of(job_id), "" if is_now else NOT_YET
+        if asked.as_of is None:
+            return past_state_of(job.id, shown=shown), NOT_THAT_FAR
+        now = database_now(ahead_seconds=job.clock_offset_seconds)
+        is_now = asked.as_of - now < CLOCKS_DIFFER
+        return past_state_of(job.id, shown=shown), "" if is_now else NOT_YET
 
 
 def _replay_steps(moment: PastState) -> list[dict[str, Any]]:
@@ -184,7 +220,7 @@ def _replay_people(moment: PastState) -> dict[str, Any]:
 def _note_on_replay_change(change: Difference) -> str:
     """Describe a person's difference briefly. Empty if the heading says it all."""
     if change.outcome:
-        return words_of_status(change.outcome)
+        return status_event_words(change.outcome)
     if change.before and change.after:
         return f"{change.before} → {change.after}"
     if change.after:

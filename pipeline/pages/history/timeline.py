@@ -93,7 +93,7 @@ def _timeline_context(
     elif wanted.cause_seq:
         heading = f"Events caused by event {wanted.cause_seq}"
     else:
-        heading = "Events of one kind" if wanted.event else "All events"
+        heading = f"Events: {EVENT_FILTERS[wanted.event]}" if wanted.event else "All events"
     search = request.GET.get("name", "").strip()
     return {
         "job": job,

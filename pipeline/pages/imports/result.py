@@ -19,7 +19,7 @@ from pipeline.imports.refusals import (
     words_for_import_refusal,
 )
 from pipeline.models import ImportRun
-from pipeline.pages.access import for_members, own_job
+from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.live_page import live_page
 from pipeline.wording.task_words import IMPORT_ENDING_WORDS, TASK_STATUS_WORDS
 from tasks.models.statuses import Status
@@ -32,9 +32,13 @@ BUSY_POLL_SECONDS, CALM_POLL_SECONDS = 2, 30
 @for_members(Action.IMPORT_APPLICATIONS)
 def import_result(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """Show one import; the page updates itself while it runs."""
-    job, seen = _own_import_result(request, job_id, import_id)
+    _, job, seen = own_import_result(request, job_id, import_id)
     run = seen.run
-    state = (run.is_read, run.next_row, run.refused, run.ending, run.finished_at, seen.task_status)
+    state = (
+        *(run.is_read, run.next_row, run.refused, run.ending, run.finished_at, seen.task_status),
+        *(run.check_only, run.checked_at, run.undo_by, run.undone, run.undo_ended_at),
+        *(seen.undo_status, seen.can_undo, job.seats_free, job.status),
+    )
     return live_page(
         request,
         "imports/result.html",
@@ -50,7 +54,14 @@ def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
     tone = "warn" if seen.is_over else "wait"
     if run.ending == ImportRun.Ending.COMPLETE:
         tone = "good"
-    if not run.is_read and seen.task_status == Status.RUNNING:
+    if run.undo_by:
+        state = "Being undone" if seen.is_being_undone else "Undone in part"
+        state = "Undone" if run.undo_ended_at else state
+    elif run.check_only and not run.ending:
+        state = "Check stopped" if seen.is_over else "Checking"
+        state = "Checked: nobody was added" if run.checked_at else state
+        tone = "good" if run.checked_at else tone
+    elif not run.is_read and seen.task_status == Status.RUNNING:
         state = "Reading the file"
     elif run.ending:
         state = IMPORT_ENDING_WORDS[run.ending]
@@ -58,6 +69,8 @@ def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
         state = "Ended"
     else:
         state = TASK_STATUS_WORDS[seen.task_status].label
+    is_done = seen.is_over and not seen.is_being_undone
+    poll_seconds = CALM_POLL_SECONDS if is_done else BUSY_POLL_SECONDS
     return {
         "job": job,
         "tab": "board",
@@ -67,7 +80,12 @@ def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
         "tone": tone,
         "refusals": [(refusal, words_for_import_refusal(refusal.reason)) for refusal in refusals],
         "percent": 100 * run.next_row // max(1, run.total_rows),
-        "poll_seconds": CALM_POLL_SECONDS if seen.is_over else BUSY_POLL_SECONDS,
+        # 0: it does not change by itself again
+        "poll_seconds": 0 if run.finished_at and is_done else poll_seconds,
+        "good_rows": run.next_row - run.refused,
+        "seats_free": job.seats_free,
+        "kept": run.accepted - run.undone,
+        "time_left": seen.seconds_left,
     }
 
 
@@ -75,7 +93,7 @@ def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
 @for_members(Action.IMPORT_APPLICATIONS)
 def import_result_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponseBase:
     """Stream the refused rows and their reasons as a CSV file."""
-    _, seen = _own_import_result(request, job_id, import_id)
+    _, _, seen = own_import_result(request, job_id, import_id)
     response = StreamingHttpResponse(
         report_of_refused_rows(seen), content_type="text/csv; charset=utf-8"
     )
@@ -84,11 +102,12 @@ def import_result_refused(request: HttpRequest, job_id: UUID, import_id: UUID) -
     return response
 
 
-def _own_import_result(
+def own_import_result(
     request: HttpRequest, job_id: UUID, import_id: UUID
-) -> tuple[Job, ImportProgress]:
-    _, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
+) -> tuple[Member, Job, ImportProgress]:
+    """Return an import into a job of the member's company. Raises StoredFileNotFound."""
+    member, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
     seen = import_of(job.company_id, import_id)
     if seen.run.file.job_id != job.id:
         raise StoredFileNotFound
-    return job, seen
+    return member, job, seen

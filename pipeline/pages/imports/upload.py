@@ -20,6 +20,8 @@ from pipeline.imports.start import start_import
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.forms import PlainForm
+from pipeline.pages.rate_limits import TooOften, limit_page_rate
+from pipeline.wording.english import long_duration
 from tasks.errors import TaskError
 
 EARLIER_SHOWN = 5
@@ -45,7 +47,7 @@ def upload_import(request: HttpRequest, job_id: UUID) -> HttpResponse:
     form = FileForm(request.POST or None, request.FILES or None)
     if request.method == "POST":
         form = FileForm(request.POST, request.FILES)
-        if form.is_valid() and (import_id := _start_uploaded(member, job, form)):
+        if form.is_valid() and (import_id := _start_uploaded(request, member, job, form)):
             return redirect("import_result", job_id=job.id, import_id=import_id)
     context = {
         "job": job,
@@ -59,10 +61,11 @@ def upload_import(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return render(request, "imports/upload.html", context, status=422 if form.errors else 200)
 
 
-def _start_uploaded(member: Member, job: Job, form: FileForm) -> UUID | None:
+def _start_uploaded(request: HttpRequest, member: Member, job: Job, form: FileForm) -> UUID | None:
     """Start the import and return its id. If refused, return None and add an error to the form."""
     file: UploadedFile = form.cleaned_data["file"]
     try:
+        limit_page_rate(request, "import", f"member:{member.user.id}")
         task = start_import(
             company_id=job.company_id,
             job_id=job.id,
@@ -70,7 +73,11 @@ def _start_uploaded(member: Member, job: Job, form: FileForm) -> UUID | None:
             content=file.chunks(),
             actor=member.actor,
             producer=f"member:{member.user.id}",
+            check_only="check" in request.POST,
         )
+    except TooOften as error:
+        again = long_duration(error.wait_seconds)
+        form.add_error(None, f"You have uploaded many files. Try again in {again}.")
     except (ImportFileRefused, FilesFull) as error:
         form.add_error("file", str(error))
     except JobNotOpen as error:

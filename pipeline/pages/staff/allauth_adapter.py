@@ -114,7 +114,10 @@ class StaffMFAAdapter(DefaultMFAAdapter):
     """Adapter for two-step verification and passkeys."""
 
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": "This code is wrong. App codes change every 30 seconds.",
+        "incorrect_code": (
+            "This code is wrong or was just used. App codes change every 30 seconds: wait for the"
+            " next one."
+        ),
     }
 
     def build_totp_svg(self, url: str) -> str:

@@ -7,13 +7,14 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from applicants.mail import post_private_email
-from jobs.models import Membership
+from jobs.models import Membership, User
 
 
-def email_new_member(member: Membership) -> None:
-    """Email a new member the name of the company and how to sign in."""
+def email_new_member(member: Membership, *, by: User) -> None:
+    """Email a new member the name of the company, who added them, and how to sign in."""
     context = {
         "member": member,
+        "by": by.email,
         "sign_in_url": settings.SITE_URL + reverse("account_request_login_code"),
     }
     text = render_to_string("staff/added_mail.txt", context)

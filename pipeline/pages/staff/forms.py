@@ -7,7 +7,7 @@ from django import forms
 from applicants.forms import AddressField
 from jobs.keys import MOST_KEY_DAYS
 from jobs.models import NAME_LENGTH, Role, Scope
-from pipeline.background.catalog import COMPANY_TYPES
+from pipeline.background.catalog import catalogued_company_types
 from pipeline.background.key_limits import MOST_A_MINUTE
 from pipeline.pages.forms import PlainForm
 
@@ -19,6 +19,9 @@ ROLES = {
 SCOPES = {
     Scope.READ: "Read: see everything in the company",
     Scope.WRITE: "Write: do everything an owner can, except manage keys and the team",
+    Scope.APPLICANT_TOKENS: (
+        "Applicant tokens: let your own site confirm and withdraw in the name of your applicants"
+    ),
 }
 
 
@@ -72,10 +75,10 @@ class KeyForm(PlainForm):
     )
     tasks = forms.MultipleChoiceField(
         required=False,
-        choices=[(each.key, each.title) for each in COMPANY_TYPES.values()],
+        choices=lambda: [(each.key, each.title) for each in catalogued_company_types()],
         widget=forms.CheckboxSelectMultiple,
         label="Tasks it can start",
-        initial=list(COMPANY_TYPES),
+        initial=lambda: [each.key for each in catalogued_company_types()],
     )
     tasks_per_minute = forms.IntegerField(
         required=False,
@@ -88,4 +91,5 @@ class KeyForm(PlainForm):
     def clean_tasks(self) -> list[str] | None:
         """Return the ticked types; None for all, including types added later."""
         ticked: list[str] = self.cleaned_data["tasks"]
-        return None if set(ticked) == set(COMPANY_TYPES) else ticked
+        every = {each.key for each in catalogued_company_types()}
+        return None if set(ticked) == every else ticked

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 from uuid_utils.compat import uuid7
 
 from jobs.errors import ApiKeyNotFound, BadName
@@ -20,6 +20,7 @@ from jobs.models import ApiKey, Scope
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.key_limits import create_limited_key, limits_of_keys
 from pipeline.domain.permissions import Action
+from pipeline.integrations.request_log import StatusClass, requests_of_key
 from pipeline.models import Producer
 from pipeline.pages.access import (
     Member,
@@ -28,10 +29,18 @@ from pipeline.pages.access import (
     member_of_sent_form,
     require_access,
 )
+from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.staff.forms import KeyForm
+from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.page import Page
 
 ROWS = 50
+STATUS_CLASSES = {
+    StatusClass.SUCCESS: "Successful (2xx)",
+    StatusClass.REDIRECTION: "Not modified (3xx)",
+    StatusClass.CLIENT_ERROR: "Refused (4xx)",
+    StatusClass.SERVER_ERROR: "Failed (5xx)",
+}
 MADE_ALREADY = (
     "This key was already created, and we show it only once. If you did not copy it, revoke it and"
     " create another."
@@ -75,6 +84,32 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
         raise Http404 from None
     messages.success(request, f"Key “{revoked.name}” revoked.")
     return redirect("api_keys")
+
+
+@require_safe
+@for_members(Action.MANAGE_KEYS)
+def key_requests(request: HttpRequest, key_id: UUID) -> HttpResponse:
+    """Show the requests of a key, newest first, of one class of statuses if chosen."""
+    owner = require_access(current_member(request), Action.MANAGE_KEYS)
+    try:
+        row = api_key_of(owner.company.id, key_id)
+    except ApiKeyNotFound:
+        raise Http404 from None
+    chosen = next((each for each in StatusClass if each == request.GET.get("status_class")), None)
+    place = page_place_in_url(request, "after", int)
+    page = requests_of_key(
+        row.id, status_class=chosen, after=place[0] if place else None, limit=ROWS
+    )
+    next_after = encode_cursor(page.rows[-1].id) if page.more else ""
+    context = {
+        "row": row,
+        "records": page.rows,
+        "status_class": chosen or "",
+        "classes": list(STATUS_CLASSES.items()),
+        "next_url": page_url_with(request, after=next_after) if page.more else "",
+        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+    }
+    return render(request, "staff/key_requests.html", context)
 
 
 def _create_key(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from allauth.account.internal.flows.login import record_authentication
+from allauth.mfa.signals import authenticator_added
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_in
@@ -93,6 +95,15 @@ def begin_idle_session(request: HttpRequest, **_: Any) -> None:
     """Note when a session began, in seconds since 1970."""
     request.session[BEGAN] = now = int(time.time())
     _note_session_use(request, now)
+
+
+@receiver(authenticator_added, dispatch_uid="staff.authenticator_added")
+def count_new_authenticator_as_proof(request: HttpRequest, user: User, **_: Any) -> None:
+    """Count a second step that was just added, and thereby used, as a recent proof.
+
+    Otherwise the recovery codes that follow would ask for it again, and refuse the same code.
+    """
+    record_authentication(request, user, method="mfa", reauthenticated=True)
 
 
 def _note_session_use(request: HttpRequest, now: int) -> None:

@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 from allauth.account.adapter import get_adapter
 from allauth.account.forms import (
     AddEmailForm,
+    ChangePasswordForm,
     ConfirmLoginCodeForm,
     LoginForm,
     RequestLoginCodeForm,
     ResetPasswordForm,
+    ResetPasswordKeyForm,
+    SetPasswordForm,
 )
 from allauth.core import context
 from allauth.mfa.webauthn.forms import AddWebAuthnForm
@@ -26,6 +29,11 @@ from pipeline.web.client_address import client_address
 security = logging.getLogger("security")
 
 TRIES_OF_ONE_CODE = 3
+PASSWORD_LABELS = {
+    "oldpassword": "Current password",
+    "password1": "New password",
+    "password2": "New password again",
+}
 # Emails of one kind to one address: a limit for all clients together, and one per client, so that
 # strangers cannot use up the owner's.
 MAILS_FOR_ALL, OWN_MAILS = Rate(3, 900), Rate(2, 900)
@@ -110,6 +118,34 @@ class ConfirmCodeForm(ConfirmLoginCodeForm):
             security.warning("staff.code_throttled")
             raise get_adapter().validation_error("too_many_login_attempts")
         return str(super().clean_code())
+
+
+class NewPasswordForm(forms.Form):
+    """Part of a form with a new password, typed twice."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, label in PASSWORD_LABELS.items():
+            if name in self.fields:
+                self.fields[name].label = label
+                self.fields[name].help_text = ""
+                self.fields[name].widget.attrs.pop("placeholder", None)
+        self.fields["password1"].help_text = (
+            "At least 12 characters. Not your email address, not only digits, and not a password"
+            " that many people use."
+        )
+
+
+class ChangeOwnPasswordForm(NewPasswordForm, ChangePasswordForm):
+    """Form for another password."""
+
+
+class SetOwnPasswordForm(NewPasswordForm, SetPasswordForm):
+    """Form for a first password."""
+
+
+class ResetOwnPasswordForm(NewPasswordForm, ResetPasswordKeyForm):
+    """Form for a new password, behind the link of an email."""
 
 
 class AddPasskeyForm(AddWebAuthnForm):

@@ -25,7 +25,11 @@ from pipeline.pages.access import (
 from pipeline.pages.staff.emails import email_new_member
 from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
 
-MAILS = Rate(60, 3_600)  # people whom a company may add per hour; each gets an email
+MAILS = Rate(60, 3_600)  # emails per hour to people whom a company adds, repeated ones included
+TOO_MANY_MAILS = "Too many people were emailed in the last hour. Try again later."
+SAME_TEAM = (
+    "A sandbox has the same team as its company. Leave test mode to see the team or change it."
+)
 LAST_OWNER = (
     "This is the last owner. Make someone else an owner first, so that the company can still be"
     " managed."
@@ -40,8 +44,11 @@ OWN_STEP_FIRST = (
 @require_http_methods(["GET", "POST"])
 @for_members()
 def team(request: HttpRequest) -> HttpResponse:
-    """List the members; let owners add people."""
+    """List the members; let owners add people. A sandbox has those of its live company."""
     member = require_access(member_of_sent_form(request), Action.READ_COMPANY)
+    if member.company.is_test:
+        messages.info(request, SAME_TEAM)
+        return redirect("test_mode")
     form = AddMemberForm(request.POST or None)
     if request.method == "POST":
         require_access(member, Action.MANAGE_TEAM)
@@ -56,6 +63,9 @@ def team(request: HttpRequest) -> HttpResponse:
 def team_second_step(request: HttpRequest) -> HttpResponse:
     """Require a second step from all members of the company, or make it optional again."""
     owner = require_access(member_of_sent_form(request), Action.MANAGE_TEAM)
+    if owner.company.is_test:
+        messages.info(request, SAME_TEAM)
+        return redirect("test_mode")
     required = request.POST.get("required") == "yes"
     try:
         require_second_step(company_id=owner.company.id, required=required, by=owner.user.id)
@@ -82,8 +92,8 @@ def team_member(request: HttpRequest, membership_id: int) -> HttpResponse:
 
 
 def _add_team_member(request: HttpRequest, owner: Member, form: AddMemberForm) -> bool:
-    if not count_against_rate("member_mail", str(owner.company.id), MAILS).allowed:
-        form.add_error(None, "Too many people were added in the last hour. Try again later.")
+    if not _may_email_member(owner):
+        form.add_error(None, TOO_MANY_MAILS)
         return False
     given = form.cleaned_data
     try:
@@ -96,13 +106,27 @@ def _add_team_member(request: HttpRequest, owner: Member, form: AddMemberForm) -
     except ValidationError as error:
         form.add_error("email", error)
         return False
-    email_new_member(added)
+    email_new_member(added, by=owner.user)
     messages.success(request, f"{added.user.email} added. We have emailed them how to sign in.")
     return True
 
 
+def _may_email_member(owner: Member) -> bool:
+    return count_against_rate("member_mail", str(owner.company.id), MAILS).allowed
+
+
 def _change_team_member(request: HttpRequest, owner: Member, colleague: Membership) -> HttpResponse:
-    """Remove a member or change their role. Refuses to leave the company without an owner."""
+    """Remove a member, change their role, or email them again how to sign in.
+
+    Refuses to leave the company without an owner.
+    """
+    if "again" in request.POST:
+        if _may_email_member(owner):
+            email_new_member(colleague, by=owner.user)
+            messages.success(request, f"We have emailed {colleague.user.email} again.")
+        else:
+            messages.error(request, TOO_MANY_MAILS)
+        return redirect("team")
     removes = "remove" in request.POST
     form = RoleForm(request.POST)
     if not removes and not form.is_valid():

@@ -15,6 +15,7 @@ urlpatterns = [
     path("company/team/<int:membership_id>/", team.team_member, name="team_member"),
     path("company/keys/", keys.api_keys, name="api_keys"),
     path("company/keys/<uuid:key_id>/revoke/", keys.revoke_key, name="revoke_key"),
+    path("company/keys/<uuid:key_id>/requests/", keys.key_requests, name="key_requests"),
     path("company/system/", system.system, name="system"),
     path("company/switch/", account.switch_company, name="switch_company"),
 ]

@@ -25,7 +25,7 @@ from pipeline.pages.access import (
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.pages.webhooks.words import OFF_REASONS, STATES, webhook_failure_in_words
 from pipeline.webhooks import reads
-from pipeline.webhooks.endpoints import send_test_webhook
+from pipeline.webhooks.endpoints import send_test_to_endpoint
 from pipeline.webhooks.redeliver import redeliver_one_webhook, start_redelivering_webhooks
 from pipeline.webhooks.types import TEST, TYPES
 
@@ -48,7 +48,7 @@ def webhook_with_deliveries(request: HttpRequest, webhook_id: UUID) -> HttpRespo
     state, type_ = request.GET.get("state", ""), request.GET.get("type", "")
     state = state if state in STATES else ""
     type_ = type_ if type_ in TYPES or type_ == TEST else ""
-    page = reads.webhook_deliveries_to(
+    page = reads.read_webhook_deliveries(
         row, state=state, type_=type_, after=page_id_in_url(request, "after"), limit=ROWS
     )
     context = {
@@ -73,10 +73,10 @@ def webhook_with_deliveries(request: HttpRequest, webhook_id: UUID) -> HttpRespo
 def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Show a delivery: its body, and each attempt with its answer."""
     _, row = _own_webhook_delivery(current_member(request), webhook_id)
-    delivery = reads.webhook_delivery_to(row, delivery_id)
+    delivery = reads.read_webhook_delivery(row, delivery_id)
     attempts = [
         (each, webhook_failure_in_words(each.error, each.status))
-        for each in reads.webhook_attempts_of([delivery.id])
+        for each in reads.read_webhook_attempts([delivery.id])
     ]
     body = json.dumps(json.loads(delivery.body), indent=2, ensure_ascii=False)
     context = {
@@ -90,11 +90,11 @@ def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) 
 
 @require_POST
 @for_members(_MANAGE)
-def test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def deliver_test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Send a test to an endpoint."""
     owner, row = _own_webhook_delivery(member_of_sent_form(request), webhook_id)
     try:
-        sent = send_test_webhook(company_id=owner.company.id, endpoint_id=row.id)
+        sent = send_test_to_endpoint(company_id=owner.company.id, endpoint_id=row.id)
     except WebhookOff as error:
         messages.error(request, str(error))
         return redirect("webhook", row.id)
@@ -142,7 +142,7 @@ def _own_webhook_delivery(
     member: Member | None, webhook_id: UUID
 ) -> tuple[Member, WebhookEndpoint]:
     owner = require_access(member, _MANAGE)
-    return owner, reads.webhook_endpoint_of(owner.company.id, webhook_id)
+    return owner, reads.read_webhook_endpoint(owner.company.id, webhook_id)
 
 
 def _shown_webhook_delivery(delivery: WebhookDelivery) -> dict[str, object]:

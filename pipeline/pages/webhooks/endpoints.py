@@ -38,7 +38,7 @@ FIELDS = ("url", "description", "types")
 def webhooks(request: HttpRequest) -> HttpResponse:
     """List the endpoints: all, since a company has only a few."""
     member = require_access(current_member(request), _MANAGE)
-    found = reads.webhook_endpoints_of(
+    found = reads.read_webhook_endpoints(
         member.company.id, after=None, limit=endpoints.MOST_ENDPOINTS
     )
     rows = [(each, OFF_REASONS.get(each.off_reason, "")) for each in found.rows]
@@ -105,7 +105,7 @@ def rotate_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     owner, row = _own_webhook_endpoint(request, webhook_id)
     if request.method == "GET":
         return render(request, "webhooks/rotate.html", {"row": row})
-    row, secret = endpoints.rotate_webhook_secret(company_id=owner.company.id, endpoint_id=row.id)
+    row, secret = endpoints.rotate_endpoint_secret(company_id=owner.company.id, endpoint_id=row.id)
     return _webhook_endpoint_secret(request, row, secret, status=200)
 
 
@@ -136,7 +136,7 @@ def end_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 
 def _own_webhook_endpoint(request: HttpRequest, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
     owner = require_access(member_of_sent_form(request), _MANAGE)
-    return owner, reads.webhook_endpoint_of(owner.company.id, webhook_id)
+    return owner, reads.read_webhook_endpoint(owner.company.id, webhook_id)
 
 
 def _given_webhook_endpoint(form: EndpointForm) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Command(BaseCommand):
         self.stdout.write(control.cancel(options["task"], actor=options["actor"]))
 
     def _bury(self, options: dict[str, Any]) -> None:
-        control.move_to_dead_letters(
+        dead_letters.move_to_dead_letters(
             options["task"], actor=options["actor"], reason=options["reason"]
         )
         self.stdout.write("dead, until a person replays or discards it")

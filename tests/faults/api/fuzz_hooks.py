@@ -10,6 +10,8 @@ import schemathesis
 from hypothesis import strategies
 
 _INSIDES = re.compile(r"Traceback|File \"|psycopg|SELECT |INSERT |pipeline_|jobs_job|relation \"")
+# A company reads how its own tasks failed.
+_OWN_TRACEBACK = re.compile(r'"traceback":\s*"(?:[^"\\]|\\.)*"')
 _WORDS = strategies.text(string.ascii_letters + string.digits, min_size=1, max_size=20)
 
 schemathesis.openapi.format("email", strategies.builds("{}@{}.example.org".format, _WORDS, _WORDS))
@@ -21,6 +23,11 @@ def before_load_schema(context: Any, raw_schema: dict[str, Any]) -> None:
     for schema in raw_schema["components"]["schemas"].values():
         if schema.get("type") == "object" and "properties" in schema:
             schema["additionalProperties"] = False
+    for methods in raw_schema["paths"].values():  # without some fields, an answer is not whole
+        for operation in methods.values():
+            operation["parameters"] = [
+                each for each in operation["parameters"] if each["name"] != "fields"
+            ]
 
 
 @schemathesis.check
@@ -43,5 +50,5 @@ def the_code_is_documented(ctx: Any, response: Any, case: Any) -> None:
 
 @schemathesis.check
 def nothing_of_the_inside_shows(ctx: Any, response: Any, case: Any) -> None:
-    """No answer holds a traceback, SQL, or the names of tables."""
-    assert not _INSIDES.search(response.text)
+    """No answer holds a traceback of ours, SQL, or the names of tables."""
+    assert not _INSIDES.search(_OWN_TRACEBACK.sub("", response.text))

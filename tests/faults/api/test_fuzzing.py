@@ -32,7 +32,7 @@ RANDOM = "examples,fuzzing,stateful"
 EVERYTHING = f"coverage,{RANDOM}"
 """Coverage tries each bound of each parameter: once in each run of the tests is enough."""
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import psycopg
 from pipeline.database.cluster import PORT, Cluster
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE_SECONDS = 15
+PATIENCE_SECONDS = 60
 
 # Uses the cluster, says so, and again for each line it is sent; ends with its standard input.
 USER = """

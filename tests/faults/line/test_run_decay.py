@@ -18,7 +18,7 @@ from pipeline.services.lifecycle import close_job
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.decay_worker import DecayProcess
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,7 +52,7 @@ def test_a_deadline_is_settled_on_time_and_not_a_poll_later(
     eventually(lambda: decayed(job_id))
 
     miss = next(event for event in factories.events(job_id) if event.event == "DECAYED")
-    assert timedelta(0) <= miss.at - miss.effective_at < timedelta(seconds=15)  # of 60
+    assert timedelta(0) <= miss.at - miss.effective_at < timedelta(seconds=30)  # of 60
 
 
 def test_what_is_due_at_once_wakes_a_worker_that_sleeps(start_decay_worker: StartWorker) -> None:
@@ -63,7 +63,7 @@ def test_what_is_due_at_once_wakes_a_worker_that_sleeps(start_decay_worker: Star
 
     close_job(job_id=job_id, actor=factories.RECRUITER)
 
-    assert eventually(lambda: factories.row_of(job_id).waitlist_count == 0) < 15  # of 60
+    assert eventually(lambda: factories.row_of(job_id).waitlist_count == 0) < 30  # of 60
 
 
 def test_a_sleeping_worker_ends_at_once(start_decay_worker: StartWorker) -> None:
@@ -73,7 +73,7 @@ def test_a_sleeping_worker_ends_at_once(start_decay_worker: StartWorker) -> None
     status, seconds = worker.end()
 
     assert status == 0
-    assert seconds < 15  # of 3600
+    assert seconds < 30  # of 3600
 
 
 def test_a_job_that_cannot_be_settled_stops_no_other(start_decay_worker: StartWorker) -> None:
@@ -86,6 +86,7 @@ def test_a_job_that_cannot_be_settled_stops_no_other(start_decay_worker: StartWo
 
     assert not decayed(bad)
     assert f"job {bad} could not be settled" in worker.said
+    assert f'"job_id": "{bad}"' in worker.said  # a field of its own, to search for
     assert "job_counters_not_negative" in worker.said
     assert worker.end()[0] == 0
 
@@ -130,7 +131,7 @@ def test_once_settles_what_is_due_says_so_and_ends(start_decay_worker: StartWork
 
     worker = start_decay_worker("--once")
 
-    assert worker.process.wait(20) == 0
+    assert worker.process.wait(PATIENCE_SECONDS) == 0
     assert worker.said.endswith("Settled 1 jobs.\n")
 
 
@@ -140,7 +141,7 @@ def test_once_says_what_could_not_be_settled_and_fails(start_decay_worker: Start
 
     worker = start_decay_worker("--once")
 
-    assert worker.process.wait(20) == 1
+    assert worker.process.wait(PATIENCE_SECONDS) == 1
     assert "Settled 1 jobs." in worker.said
     assert "1 jobs could not be settled" in worker.said
 
@@ -161,7 +162,7 @@ def test_no_rest_outlasts_the_setting_aside_of_a_job() -> None:
 def test_an_interval_out_of_range_is_refused(start_decay_worker: StartWorker, seconds: str) -> None:
     worker = start_decay_worker("--once", f"--interval={seconds}")
 
-    assert worker.process.wait(20) != 0
+    assert worker.process.wait(PATIENCE_SECONDS) != 0
     assert "--interval" in worker.said
     assert "Traceback" not in worker.said
 

@@ -12,6 +12,7 @@ import pytest
 
 from applicants import mail as sending
 from pipeline.models import Email
+from tasks.enqueue import enqueue
 from tasks.models import Task
 from tests.support import factories
 from tests.support.smtp import Mailbox, mail_server
@@ -21,6 +22,7 @@ from tests.support.waiting import eventually
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
 
 KILLS, PEOPLE = 6, 60
+SOON_SECONDS = 20.0  # without the rule, it would be a minute
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "pipeline.settings"}
 SHORT = ("--lease", "1", "--slots", "2")
 
@@ -52,12 +54,10 @@ def test_killed_workers_lose_no_email(start_worker: StartWorker, settings: Any) 
     assert Email.objects.filter(state="SENT").count() == PEOPLE
 
 
-def test_a_code_arrives_within_a_second_of_an_idle_worker(
-    start_worker: StartWorker, settings: Any
-) -> None:
+def test_a_code_wakes_an_idle_worker(start_worker: StartWorker, settings: Any) -> None:
     mailbox = Mailbox()
     with mail_server(settings, mailbox) as port:
-        start_worker(**SETTINGS, EMAIL_URL=f"smtp://127.0.0.1:{port}")
+        start_worker("--poll", "60", **SETTINGS, EMAIL_URL=f"smtp://127.0.0.1:{port}")
         sending.post_private_email(
             to="first@example.org", subject="Warm", text="The worker has started."
         )
@@ -71,4 +71,30 @@ def test_a_code_arrives_within_a_second_of_an_idle_worker(
             took.append(time.monotonic() - began)
             time.sleep(0.2)
 
-    assert sorted(took)[2] < 1
+    assert max(took) < SOON_SECONDS
+
+
+def test_a_code_arrives_although_long_tasks_hold_all_slots(
+    start_worker: StartWorker, settings: Any
+) -> None:
+    mailbox = Mailbox()
+    with mail_server(settings, mailbox) as port:
+        start_worker("--slots", "2", **SETTINGS, EMAIL_URL=f"smtp://127.0.0.1:{port}")
+        long = [enqueue("demo.sleep", {"seconds": 60}).id for _ in range(2)]
+        tasks = Task.objects.filter(id__in=long, status="RUNNING")
+        eventually(lambda: tasks.count() == 2)
+        time.sleep(0.3)
+        waiting = enqueue("webhooks.deliver").id
+        sending.post_private_email(to="first@example.org", subject="Warm", text="It has started.")
+        eventually(lambda: len(mailbox.taken) == 1)
+        took = []
+        for number in range(5):
+            began = time.monotonic()
+            sending.post_private_email(to="ann@example.org", subject="Code", text="12345678")
+            eventually(lambda number=number: len(mailbox.taken) == number + 2)  # type: ignore[misc]
+            took.append(time.monotonic() - began)
+            time.sleep(0.2)
+
+        assert max(took) < SOON_SECONDS
+        assert tasks.count() == 2
+        assert Task.objects.get(id=waiting).status == "PENDING"  # the control: it is not urgent

@@ -23,7 +23,7 @@ def test_a_cancelled_task_stops_by_itself_and_a_stubborn_one_is_killed_after_its
 
     assert [cancel(each, actor="ana") for each in (gentle, mule)] == ["CANCELLING"] * 2
 
-    assert eventually(lambda: status(gentle) == "CANCELLED") < 5  # no heartbeat was waited for
+    assert eventually(lambda: status(gentle) == "CANCELLED") < 20  # of a minute
     eventually(lambda: status(mule) == "CANCELLED")
     assert not alive(pid_of("mule", attempt=1))
     assert (marks("gentle:1:stopped"), marks("mule:1:stopped")) == (1, 0)

@@ -6,7 +6,6 @@ import signal
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
@@ -14,50 +13,15 @@ from tasks.enqueue import enqueue
 from tasks.models import Schedule, Task, TaskWorker
 from tasks.scheduling.schedules import create_schedule
 from tests.faults.tasks.queries import SETTINGS, SHORT, let_go
-from tests.support.environment import ROOT
 from tests.support.task_workers import StartWorker
 from tests.support.waiting import eventually
+from tests.support.wrong_clock import wrong_clock
 from tests.tasks.seen import add, marks, status, task
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 
 HOUR = 3_600
 MISSED = 30
-
-# Python imports `sitecustomize` before anything else: so nothing has the right clock in its hands.
-WRONG_CLOCK = """
-import datetime, time
-
-right, right_time, by = datetime.datetime, time.time, {by}
-time.time = lambda: right_time() + by
-
-class Kind(type):
-    def __instancecheck__(cls, value):
-        return isinstance(value, right)
-
-class Wrong(right, metaclass=Kind):
-    @classmethod
-    def now(cls, tz=None):
-        return right.now(tz) + datetime.timedelta(seconds=by)
-    @classmethod
-    def utcnow(cls):
-        return cls.now(datetime.UTC).replace(tzinfo=None)
-    @classmethod
-    def today(cls):
-        return cls.now()
-
-Wrong.__name__ = Wrong.__qualname__ = "datetime"
-Wrong.__module__ = "datetime"
-datetime.datetime = Wrong
-"""
-
-
-def wrong_by(seconds: int, folder: Path) -> dict[str, str]:
-    """The environment of a process, and its children, whose clocks are wrong."""
-    folder = folder / f"wrong-by-{seconds}"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(dedent(WRONG_CLOCK).format(by=seconds))
-    return SETTINGS | {"PYTHONPATH": f"{folder}:{ROOT}"}
 
 
 def schedule(name: str, at: datetime) -> Schedule:
@@ -76,7 +40,7 @@ def test_leases_delays_and_schedules_follow_the_databases_clock(
     future = schedule("future", now + timedelta(minutes=30))
     later = enqueue("test.noop", delay_seconds=600).id
     runs = [add("fault.until", name=f"run{n}") for n in range(2)]
-    start_worker(*SHORT, "--slots", "3", **wrong_by(by, tmp_path))
+    start_worker(*SHORT, "--slots", "3", **SETTINGS, **wrong_clock(by, tmp_path))
     eventually(lambda: marks("run0:1:start") and marks("run1:1:start"))
     told, soon = add("fault.clock"), enqueue("test.noop", delay_seconds=2.5).id
 
@@ -88,9 +52,9 @@ def test_leases_delays_and_schedules_follow_the_databases_clock(
     # The control: these clocks are really wrong.
     assert task(told).result == pytest.approx([time.time() + by] * 2, abs=60)
     assert [task(each).attempt for each in runs] == [1, 1]
-    assert all(abs((lease - datetime.now(UTC)).total_seconds()) < 10 for lease in leases)
+    assert all(abs((lease - datetime.now(UTC)).total_seconds()) < 60 for lease in leases)
     assert status(later) == "PENDING"
-    assert 0 <= (task(soon).started_at - task(soon).run_after).total_seconds() < 5
+    assert 0 <= (task(soon).started_at - task(soon).run_after).total_seconds() < 60  # of an hour
     assert Task.objects.filter(producer=f"schedule:{past.id}").count() == 1
     assert not Task.objects.filter(producer=f"schedule:{future.id}").exists()
 

@@ -42,7 +42,7 @@ def test_a_second_sigterm_gives_everything_back(start_worker: StartWorker) -> No
     code, seconds = worker.end()
 
     assert code == 0
-    assert seconds < 10
+    assert seconds < 30  # of a minute
     assert (status(long), task(long).attempt) == ("PENDING", 0)
     assert events(long) == ["enqueued", "started", "returned"]
     assert marks("long:1:end") == 0
@@ -51,7 +51,7 @@ def test_a_second_sigterm_gives_everything_back(start_worker: StartWorker) -> No
 def test_several_processes_start_and_end_as_one(start_worker: StartWorker) -> None:
     worker = start_worker("--processes", "2", "--slots", "1")
     eventually(lambda: TaskWorker.objects.count() == 2)
-    eventually(lambda: len(children_of(worker)) == 6)  # each worker, its fork server, and a child
+    eventually(lambda: len(children_of(worker)) == 8)  # each: itself, a fork server, two children
     family = children_of(worker)
 
     code, _ = worker.end()
@@ -67,4 +67,4 @@ def test_several_processes_end_with_the_one_that_started_them(start_worker: Star
 
     worker.signal(signal.SIGKILL)
 
-    eventually(lambda: not any(alive(pid) for pid in family), 15)
+    eventually(lambda: not any(alive(pid) for pid in family))

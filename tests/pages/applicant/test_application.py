@@ -9,6 +9,8 @@ import pytest
 from django.test import Client
 
 from pipeline.domain.states import Outcome, Reason
+from pipeline.pages.applicant import application as application_page
+from pipeline.selectors.jobs import read_job
 from pipeline.services.lifecycle import close_job, pause_job
 from tests.support import factories
 from tests.support.applicants import (
@@ -40,7 +42,7 @@ def test_an_offer_says_until_when_and_what_is_lost_otherwise() -> None:
 
     assert "It is your turn. Confirm by" in page
     assert " min" in page
-    assert re.search(r"Confirm by [^.]+\. Time left: \d+ \w+", page)  # and later: time is up
+    assert re.search(r"Confirm by [^.]+ Time left: \d+ \w+", page)  # and later: time is up
     assert "the next 2 newcomers pass you" in page
     assert "The next miss after that ends the application." in page
 
@@ -146,7 +148,7 @@ def test_the_head_of_the_log_is_shown() -> None:
 
     row = factories.row_of(application.job_id)
 
-    assert f"Entry {row.seq} Seal {bytes(row.chain_head).hex()}" in page_of(application)
+    assert f"Event {row.seq} Hash {bytes(row.chain_head).hex()}" in page_of(application)
 
 
 @pytest.mark.parametrize("act", ["", "confirm/", "withdraw/"])
@@ -177,11 +179,12 @@ def test_looking_changes_nothing_and_takes_few_queries(django_assert_num_queries
         last = person
     client, seq = owner_signed_in(last), factories.row_of(job).seq
 
-    # session, person, application, job, emails; why it moved, its events
-    with django_assert_num_queries(7):
+    # session, person, application, job, emails, the application again; why it moved, the forecast,
+    # its events
+    with django_assert_num_queries(10):
         page = client.get(mine(last))
     etag = client.get(mine(last), {"fragment": "1"})["ETag"]
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(7):
         same = client.get(mine(last), {"fragment": "1"}, headers={"If-None-Match": etag})
 
     assert (page.status_code, same.status_code) == (200, 304)
@@ -193,3 +196,21 @@ def test_a_confirmed_seat_says_that_there_is_nothing_to_do() -> None:
     confirm(application)
 
     assert "You keep the seat until the company decides." in page_of(application)
+
+
+def test_an_offer_made_while_the_page_is_read_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = factories.job()
+    first, mine_ = factories.applications(job, 2)
+    browser = owner_signed_in(mine_)
+
+    def read_after_offer(job_id: Any) -> Any:
+        if factories.status_of(mine_) == "WAITLIST":
+            decide(first, Outcome.REJECTED)
+        return read_job(job_id)
+
+    monkeypatch.setattr(application_page, "read_job", read_after_offer)
+
+    page = browser.get(mine(mine_))
+
+    assert page.status_code == 200
+    assert "It is your turn." in text_of(page)

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from applicants.models import Applicant
+from applicants.services import remember_time_zone
 from pipeline.domain.states import Outcome
 from pipeline.mail.links import MAX_AGE, Offer, make_offer_link_token
 from pipeline.services.lifecycle import close_job
@@ -47,6 +48,21 @@ def test_opening_the_link_shows_one_button_and_changes_nothing(visitor: Client) 
     assert page.content.decode().count('method="post"') == 1
     assert factories.row_of(application.job_id).seq == seq
     assert who(visitor) is None
+
+
+def test_a_browser_that_was_never_here_sees_the_deadline_in_the_persons_zone(
+    visitor: Client,
+) -> None:
+    application = offered()
+    remember_time_zone(application.applicant_id, "Asia/Tokyo")
+
+    page = visitor.get(f"/confirm/{token_of(application)}/")
+    visitor.cookies["time_zone"] = "Europe/Berlin"
+    own = visitor.get(f"/confirm/{token_of(application)}/")
+
+    assert "(Tokyo)" in text_of(page)
+    assert "your time zone, Asia/Tokyo" in page.content.decode()
+    assert "(Berlin)" in text_of(own)
 
 
 def test_the_links_address_stays_secret(visitor: Client) -> None:

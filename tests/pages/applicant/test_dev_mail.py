@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import stat
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from django.test import Client
 
 from pipeline.mail import dev_mailbox
 from pipeline.notifications import previews
+from pipeline.pages.applicant import dev_mail
 from tests.support.pages import page_of, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,7 +25,7 @@ def folder(settings: Any, tmp_path: Path) -> Path:
     """Mails are kept, in a folder of the test."""
     settings.DEV_MAIL = True
     settings.DEV_MAIL_FOLDER = tmp_path / "mail"
-    settings.EMAIL_BACKEND = "pipeline.mail.dev_mailbox.Backend"
+    settings.EMAIL_BACKEND = "pipeline.mail.dev_mailbox.DevMailboxBackend"
     return settings.DEV_MAIL_FOLDER
 
 
@@ -49,6 +52,35 @@ def test_nobody_reads_them_through_a_proxy_or_a_tunnel(
     for path in ("/dev/mail/", f"/dev/mail/{name}/"):
         assert visitor.get(path, HTTP_HOST="localhost:8000").status_code == 200
         assert visitor.get(path, **environment).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "environment"),
+    [
+        ({"SITE_URL": "https://jobs.example.org"}, {}),
+        ({"SITE_URL": "http://192.0.2.7:8000"}, {}),
+        ({"SITE_URL": ""}, {}),
+        ({"TRUSTED_PROXIES": [ip_network("127.0.0.1/32")]}, {}),
+        ({}, {"HTTP_ORIGIN": "https://jobs.example.org"}),
+        ({}, {"HTTP_ORIGIN": "http://["}),
+    ],
+)
+def test_nor_through_a_proxy_here_that_rewrites_the_host_and_adds_no_header(
+    visitor: Client, settings: Any, change: dict[str, Any], environment: dict[str, Any]
+) -> None:
+    send()
+    assert visitor.get("/dev/mail/", HTTP_HOST="localhost:8000").status_code == 200
+    for name, value in change.items():
+        setattr(settings, name, value)
+
+    answer = visitor.get("/dev/mail/", HTTP_HOST="localhost:8000", **environment)
+
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:8000", "http://[::1]:8000", "null"])
+def test_a_page_of_this_machine_may_ask_for_them(visitor: Client, origin: str) -> None:
+    assert visitor.get("/dev/mail/", HTTP_ORIGIN=origin).status_code == 200
 
 
 def test_a_mail_can_be_read_and_its_links_lead_on(visitor: Client) -> None:
@@ -161,3 +193,30 @@ def test_previews_are_for_developers_only(visitor: Client, settings: Any) -> Non
 
     for path in ("/dev/mail/previews/promoted/", "/dev/mail/previews/promoted/html/"):
         assert visitor.get(path).status_code == 404
+
+
+def test_an_import_does_not_push_out_a_code(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dev_mailbox, "MOST_KEPT", 3)
+    send(subject="Your code")
+    for number in range(5):
+        message = EmailMultiAlternatives(f"Event {number}", "Text.", to=["bo@example.org"])
+        message.attach_alternative("<p>Text.</p>", "text/html")
+        message.send()
+
+    kept = [mail.subject for mail in dev_mailbox.newest_dev_mails()]
+
+    assert kept == ["Event 4", "Event 3", "Event 2", "Your code"]
+
+
+def test_many_emails_have_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dev_mail, "ON_ONE_PAGE", 2)
+    for number in range(3):
+        send(subject=f"Number {number}")
+
+    first = page_of(client, "/dev/mail/")
+    [older] = re.findall(r'href="([^"]*before=[^"]*)"', first)
+
+    assert ("Number 2" in first, "Number 0" in first) == (True, False)
+    assert "Number 0" in page_of(client, older.replace("&amp;", "&"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def staff_of(company_id: object, role: Role = Role.VIEWER) -> Client:
-    user = factories.UserFactory.create()
+    user = factories.UserFactory.create(password=None)
     Membership.objects.create(company_id=company_id, user=user, role=role)
     client = Client()
     client.force_login(user)
@@ -147,3 +149,21 @@ def test_staff_are_led_to_their_board_and_cannot_apply() -> None:
     assert "You are signed in as a company" in text_of(page)
     assert f"/company/jobs/{job}/" in page.content.decode()
     assert (tried.status_code, factories.row_of(job).seq) == (302, 2)
+
+
+def test_an_open_job_describes_itself_to_search_engines(visitor: Client) -> None:
+    job = factories.job()
+    JobPosting.objects.filter(job_id=job).update(
+        title="Cook </script><b>", description="Cooks & bakes", location="Berlin"
+    )
+
+    page = visitor.get(f"/jobs/{job}/").content.decode()
+
+    said = dict(re.findall(r'<meta itemprop="(\w+)" content="([^"]*)">', page))
+    assert 'itemtype="https://schema.org/JobPosting"' in page
+    assert said["title"] == "Cook &lt;/script&gt;&lt;b&gt;"
+    assert (said["address"], said["directApply"]) == ("Berlin", "true")
+    assert "open since" in page
+    assert '<meta property="og:title" content="Cook &lt;/script&gt;' in page
+    close_job(job_id=job, actor=factories.RECRUITER)
+    assert "schema.org/JobPosting" not in visitor.get(f"/jobs/{job}/").content.decode()

@@ -101,3 +101,26 @@ def test_what_waits_for_a_paused_type_says_so(recruiter: Client, company: Compan
 
     assert "waits until this task type is resumed" in page_of(recruiter, "/company/work/")
     assert "This task type is paused" in page_of(recruiter, f"/company/work/{task}/")
+
+
+def test_those_ticked_are_replayed_or_discarded(
+    recruiter: Client, viewer: Client, company: Company, other_company: Company
+) -> None:
+    one, two, three, foreign = dead(company), dead(company), dead(company), dead(other_company)
+    act = f"{DEAD}ticked/"
+
+    replayed = follow(recruiter, act, {"do": "replay", "task": [one, "x", foreign]})
+    discarded = follow(recruiter, act, {"do": "discard", "task": [two, one]})
+
+    assert "1 task queued to run again." in replayed
+    assert "1 task discarded." in discarded
+    assert "no longer possible" in discarded  # the first is not a dead letter any more
+    assert [status_of(each) for each in (one, two, three, foreign)] == [
+        "PENDING",
+        "DISCARDED",
+        "DEAD",
+        "DEAD",
+    ]
+    assert viewer.post(act, {"do": "discard", "task": [three]}).status_code == 403
+    assert recruiter.post(act, {"do": "dance"}).status_code == 404
+    assert "ticked" not in page_of(viewer, DEAD)

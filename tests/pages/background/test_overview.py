@@ -150,14 +150,14 @@ def test_too_much_work_is_refused_in_words(
     assert "Too many" in answer.content.decode()
 
 
-def test_news_come_often_while_something_moves_and_seldom_otherwise(
+def test_new_tasks_are_seen_soon_even_if_nothing_moved_before(
     recruiter: Client, company: Company
 ) -> None:
     task = started(company)
-    assert 'data-poll-seconds="2"' in page_of(recruiter, WORK)
-
     Task.objects.filter(id=task).update(status="SUCCEEDED", finished_at=timezone.now())
-    assert 'data-poll-seconds="30"' in page_of(recruiter, WORK)
+
+    assert 'data-poll-seconds="2"' in page_of(recruiter, WORK)
+    assert 'data-poll-seconds="30"' in page_of(recruiter, f"{WORK}{task}/")
 
 
 def test_a_browser_that_has_it_is_answered_304_until_something_changes(
@@ -192,7 +192,7 @@ def _queries(client: Client) -> int:
     return len(queries)
 
 
-def test_what_nobody_takes_and_what_is_for_later_is_looked_at_less_often(
+def test_a_task_that_nobody_takes_or_that_is_for_later_is_looked_at_less_often(
     recruiter: Client, company: Company
 ) -> None:
     task = started(company)
@@ -200,7 +200,6 @@ def test_what_nobody_takes_and_what_is_for_later_is_looked_at_less_often(
     for minutes in (-11, 2):
         moment = timezone.now() + timedelta(minutes=minutes)
         Task.objects.filter(id=task).update(run_after=moment)
-        assert 'data-poll-seconds="30"' in page_of(recruiter, WORK)
         assert 'data-poll-seconds="30"' in page_of(recruiter, f"{WORK}{task}/")
 
 
@@ -223,3 +222,18 @@ def test_an_import_names_its_rows_and_leads_to_its_own_page(
     assert "Import 1,200 applicants into Engineer" in page
     assert "1,180 accepted, 20 refused" in page
     assert f'href="/company/jobs/{job}/import/{file.id}/"' in page
+
+
+def test_charts_show_what_ended_within_the_hour_with_their_numbers(
+    viewer: Client, company: Company
+) -> None:
+    assert "Tasks done" not in page_of(viewer, "/company/work/")
+    for _ in range(3):
+        ended(company, {})
+    dead(company, started_at=timezone.now())
+
+    page = page_of(viewer, "/company/work/")
+
+    assert "3 in the last hour." in page
+    assert "1 in the last hour." in page
+    assert page.count('<details class="more">') >= 3

@@ -192,3 +192,25 @@ def test_rhythms_are_read_back_from_their_cron_expressions(rhythm: str) -> None:
 )
 def test_only_what_is_certain_is_put_into_words(cron: str, words: str) -> None:
     assert describe_cron(cron) == words
+
+
+def test_a_schedule_is_run_now_once_and_its_history_shows_it(
+    owner: Client, viewer: Client, stranger: Client, company: Company, job: UUID
+) -> None:
+    plan = Plan("Nightly log", "0 2 * * *", "log.export", payload={"job_id": str(job)})
+    plan.payload["format"] = "csv"
+    schedule = create_company_schedule(company_id=company.id, plan=plan)
+    here = f"{LIST}{schedule.id}/"
+    assert "It has not run in the last days." in page_of(viewer, f"{here}history/")
+
+    once = {"once": "01a20067-f797-756d-b038-6ee358443f86"}
+    follow(owner, f"{here}run/", once)
+    page = follow(owner, f"{here}run/", once)
+
+    assert "Started. Its next time stays as it is." in page
+    assert page.count('class="task-row"') == 1
+    assert Schedule.objects.get(id=schedule.id).next_at == schedule.next_at
+    assert "Run now" not in page_of(viewer, f"{here}history/")
+    assert viewer.post(f"{here}run/", once).status_code == 403
+    assert stranger.get(f"{here}history/").status_code == 404
+    assert stranger.post(f"{here}run/").status_code == 404

@@ -12,6 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company
+from pipeline.maintenance.name_index import index_names
 from pipeline.models import Heartbeat
 from tests.support import factories
 from tests.support.applicants import leave, named
@@ -28,8 +29,29 @@ def test_the_board_shows_seats_deadlines_and_the_line_in_order(viewer: Client, j
     assert "Cy Okafor" in page
     assert "must confirm by" in page
     assert "<count-down" in page
-    assert page.index("Dee Rao") < page.index("Eli Sato")
-    assert "They are. Last promotion: <time" in page
+    line = page.split('id="waitlist"')[1]
+    assert line.index("Dee Rao") < line.index("Eli Sato")
+    assert "Moving. Last promotion <time" in page
+
+
+def test_the_last_events_and_the_next_deadline_are_told(viewer: Client, job: UUID) -> None:
+    leave(named(job, "Ana Li"))
+
+    page = page_of(viewer, f"/company/jobs/{job}/")
+
+    told = page.split('id="activity-title"')[1].split("</section>")[0]
+    words = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", told))
+    assert words.index("Cy Okafor was promoted") < words.index("Ana Li withdrew")
+    assert "Next deadline:" in page.split('id="activity-title"')[0]
+
+
+def test_the_board_opens_replay_at_an_event_without_javascript(viewer: Client, job: UUID) -> None:
+    page = page_of(viewer, f"/company/jobs/{job}/")
+
+    form = page.split('id="rewind"')[1].split("</form>")[0]
+    assert f'action="/company/jobs/{job}/replay/"' in form
+    assert 'name="seq"' in form
+    assert "<button" in form
 
 
 def test_misses_and_cool_downs_show(viewer: Client, job: UUID) -> None:
@@ -127,3 +149,69 @@ def test_looking_again_at_what_has_not_changed_is_cheap(
 
     with django_assert_num_queries(5):  # session, account, memberships, job, worker
         assert viewer.get(path, headers=headers).status_code == 304
+
+
+def test_the_board_leads_to_the_public_page_and_gives_its_address(
+    viewer: Client, job: UUID
+) -> None:
+    page = page_of(viewer, f"/company/jobs/{job}/")
+
+    assert f'<a href="/jobs/{job}/">Public page</a>' in page
+    assert f'value="http://testserver/jobs/{job}/"' in page
+
+
+def test_one_more_seat_is_one_page_away(owner: Client, job: UUID) -> None:
+    address, *_ = re.findall(
+        r'href="([^"]+/capacity/[^"]*)"', page_of(owner, f"/company/jobs/{job}/")
+    )
+
+    assert "3 seats instead of 2" in page_of(owner, address)
+
+
+def test_a_long_line_is_searched_by_name(
+    owner: Client, company: Company, job: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = factories.job(company_id=company.id)
+    factories.application(other, factories.applicant(name="Dee Elsewhere"))
+    factories.applications(job, 60)
+    index_names()
+
+    board = page_of(owner, f"/company/jobs/{job}/")
+    found = page_of(owner, f"/company/people/?job={job}&q=dee")
+
+    assert "Find a person in this line" in board
+    assert "Dee Rao" in found
+    assert "Dee Elsewhere" not in found
+    assert "Dee Elsewhere" in page_of(owner, "/company/people/?q=dee")
+
+
+def test_another_companys_job_limits_no_search(stranger: Client, job: UUID) -> None:
+    assert "Only applications for" not in page_of(stranger, f"/company/people/?job={job}&q=dee")
+
+
+def test_missed_turns_are_listed_with_their_people(viewer: Client, company: Company) -> None:
+    job = factories.job(company_id=company.id, capacity=1, acknowledge_first_seat=True)
+    factories.application(job, factories.applicant(name="Ana Li"))
+    assert "Nobody missed a deadline." in page_of(viewer, f"/company/jobs/{job}/")
+    let_time_pass(job, factories.WINDOW + 1)
+    factories.settle_all()
+
+    page = page_of(viewer, f"/company/jobs/{job}/")
+
+    missed = page.partition("Missed turns")[2].partition("</section>")[0]
+    assert "Ana Li" in missed
+
+
+def test_one_more_seat_says_what_it_does_before_it_is_pressed(owner: Client, job: UUID) -> None:
+    page = page_of(owner, f"/company/jobs/{job}/")
+
+    assert "One more: Cy Okafor is promoted at once." in page
+    assert "capacity/?capacity=1" in page
+    assert "capacity/?capacity=3" in page
+
+
+def test_the_last_day_is_drawn_on_the_page_but_not_again_with_each_change(
+    viewer: Client, job: UUID
+) -> None:
+    assert "The last 24 hours" in page_of(viewer, f"/company/jobs/{job}/")
+    assert "The last 24 hours" not in page_of(viewer, f"/company/jobs/{job}/?fragment=1")

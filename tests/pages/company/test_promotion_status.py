@@ -76,7 +76,7 @@ def test_a_line_that_moves_is_not_said_to_stand_still() -> None:
     moving = why_nobody_is_promoted(facts(last_promotion=PAST))
     still = why_nobody_is_promoted(facts(last_promotion=LONG_AGO))
 
-    assert moving.title.startswith("They are")
+    assert moving.title.startswith("The line is moving")
     assert "Nothing happens until then" not in moving.next
     assert "Nothing happens until then" in still.next
 

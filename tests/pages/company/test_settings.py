@@ -12,6 +12,7 @@ from django.test import Client
 from jobs.models import Company, Job
 from tests.support import factories
 from tests.support.applicants import named
+from tests.support.pages import page_of
 
 RULES = {
     "window": 2,
@@ -241,3 +242,46 @@ def test_an_application_shows_its_facts_and_its_timeline(viewer: Client, job: UU
     assert "2 of 3" in page
     assert "joined the waitlist" in page
     assert "Decide…" not in page
+
+
+def test_the_preview_of_changed_rules_saves_nothing(owner: Client, job: UUID) -> None:
+    versions = {f"seen_{of}": seen(owner, job, of) for of in ("posting", "policy")}
+    form = NEW | versions | {"section": "all", "preview": "1", "window": 3}
+
+    answer = owner.post(f"/company/jobs/{job}/settings/", form)
+
+    assert answer.status_code == 200
+    assert "has 3 days to confirm" in text_of(answer)
+    assert "not saved yet" in text_of(answer)
+    assert factories.row_of(job).acknowledgment_window_seconds == factories.WINDOW
+
+
+@pytest.mark.parametrize(("preview", "status"), [("1", 422), ("quiet", 200)])
+def test_a_preview_while_somebody_types_is_no_error(
+    recruiter: Client, preview: str, status: int
+) -> None:
+    answer = recruiter.post("/company/jobs/new/", NEW | {"preview": preview, "window": ""})
+
+    assert answer.status_code == status
+    assert "Correct the rules to see a preview." in text_of(answer)
+    assert not Job.objects.exists()
+
+
+def test_a_new_job_can_start_as_a_copy(recruiter: Client, stranger: Client, job: UUID) -> None:
+    factories.alter(job, posting={"title": "Rigger"}, policy={"penalty_places": 7})
+
+    page = text_of(recruiter.get(f"/company/jobs/new/?like={job}"))
+
+    assert 'value="Rigger"' in page
+    assert re.search(
+        r'name="penalty_places"[^>]* value="7"|value="7"[^>]* name="penalty_places"', page
+    )
+    assert stranger.get(f"/company/jobs/new/?like={job}").status_code == 404
+
+
+def test_a_new_job_can_start_from_other_rules(recruiter: Client, job: UUID) -> None:
+    page = page_of(recruiter, "/company/jobs/new/?rules=quick")
+
+    assert 'name="window" value="4"' in page
+    assert f"/company/jobs/new/?like={job}" in page
+    assert 'name="window" value="1"' in page_of(recruiter, "/company/jobs/new/?rules=none")

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company
+from pipeline.pages.charts import count_ticks, span_ticks, time_ticks
 from pipeline.pages.figures import figures as module
-from pipeline.pages.figures.charts import count_ticks, span_ticks, time_ticks
 from tests.support import factories
 from tests.support.history import History, page
 
@@ -29,10 +29,10 @@ def test_every_chart_has_a_title_a_description_and_its_numbers(
 ) -> None:
     text = text_of(viewer, past.job)
 
-    for ident in ("occupancy", "answers", "waits", "hours"):
+    for ident in ("occupancy", "idle", "answers", "waits", "hours"):
         assert f'role="img" aria-labelledby="{ident}-t {ident}-d"' in text
         assert f'id="{ident}-t"' in text
-    assert text.count("<summary>Numbers</summary>") == 4
+    assert text.count("<summary>Numbers</summary>") == 5
     assert "window: 10 min" in text
     assert "50 % of the offers were confirmed" in text
 

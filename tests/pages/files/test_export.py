@@ -87,7 +87,7 @@ def test_the_program_of_the_documentation_proves_an_exported_log(
 
 
 def test_applications_stand_there_as_they_are(viewer: Client, past: History) -> None:
-    DecisionNote.objects.create(application=past.ana, text="left\nby herself")
+    DecisionNote.objects.create(application=past.ana, seq=6, text="left\nby herself")
 
     ana, bo, cy = lines_of(viewer, past.job, "applications.jsonl")
 

@@ -66,10 +66,16 @@ def test_a_file_is_given_watched_and_taken_in(recruiter: Client, job_id: UUID) -
     done = recruiter.get(here).content.decode()
 
     assert "Done" in done
-    assert 'data-poll-seconds="30"' in done
+    assert 'data-poll-seconds="0"' in done  # it never changes again
     assert "The row has no name." in done
     assert rows_of(recruiter.get(f"{here}not-taken-in.csv")) == [
-        {"row": "5", "name": "", "email": "x@x.org", "reason": "The row has no name."}
+        {
+            "row": "5",
+            "name": "",
+            "email": "x@x.org",
+            "reason": "The row has no name.",
+            "code": "NO_NAME",
+        }
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -136,3 +137,9 @@ def test_a_rate_that_is_none_is_refused_in_words(ada: User) -> None:
     assert answer.status_code == 422
     assert "Enter 1 or more." in answer.content.decode()
     assert not ApiKey.objects.exists()
+
+
+def test_a_site_without_test_tasks_names_none_to_a_key(ada: User, settings: Any) -> None:
+    settings.DEMO_TASKS = False
+
+    assert "demo.sleep" not in browser_of(ada).get(KEYS).content.decode()

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import pytest
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
-from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from allauth.mfa.totp.internal.auth import (
+    TOTP,
+    format_hotp_value,
+    generate_totp_secret,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
 from django.test import Client
 
 from jobs.models import User
 from tests.pages.staff.test_sign_in import ask_for_code, code_to, try_code
-from tests.support.accounts import is_signed_in, sign_in
+from tests.support.accounts import browser_of, is_signed_in, sign_in
+from tests.support.pages import text_of
 
+ACTIVATE = "/account/2fa/totp/activate/"
 SECOND_STEP = "/account/2fa/authenticate/"
 
 
@@ -57,6 +65,25 @@ def test_a_recovery_code_opens_the_account_once(ada: User, codes: list[str]) -> 
 
     assert is_signed_in(first)
     assert not is_signed_in(second)
+
+
+def test_the_recovery_codes_follow_a_new_app_at_once(ada: User) -> None:
+    User.objects.filter(id=ada.id).update(password="!")  # an account without a password
+    client = browser_of(User.objects.get(id=ada.id))  # that has proved nothing lately
+    secret = client.get(ACTIVATE).context["form"].secret
+    code = format_hotp_value(hotp_value(secret, next(yield_hotp_counters_from_time())))
+
+    page = client.post(ACTIVATE, {"code": code}, follow=True)
+
+    assert page.redirect_chain == [("/account/2fa/recovery-codes/", 302)]
+    assert "Recovery codes" in text_of(page)
+
+
+def test_a_passkey_is_offered_only_to_those_who_have_one(ada: User, codes: list[str]) -> None:
+    client = Client()
+    sign_in(ada.email, client=client)
+
+    assert "Use a passkey" not in text_of(client.get(SECOND_STEP))
 
 
 def test_a_wrong_code_is_told_with_422(ada: User, codes: list[str]) -> None:

@@ -128,7 +128,7 @@ def test_a_member_of_two_companies_switches_by_a_button(company: Company, ada: U
 
     assert "People who can act for Acme" in before
     assert "People who can act for Zeta" in client.get(TEAM).content.decode()
-    assert client.get("/company/switch/").status_code == 405
+    assert client.get("/company/switch/").url == "/company/"
 
 
 @pytest.mark.parametrize("company_id", ["", "nonsense", "00000000-0000-7000-8000-000000000000"])
@@ -147,3 +147,17 @@ def test_a_long_team_takes_no_more_queries(
 
     with django_assert_max_num_queries(5):  # type: ignore[operator]
         client.get(TEAM)
+
+
+def test_the_email_says_who_added_somebody_and_can_be_sent_again(ada: User) -> None:
+    owner = browser_of(ada)
+    owner.post(TEAM, {"email": "new@example.org", "role": "VIEWER"})
+    added = User.objects.get(email="new@example.org")
+    mail.outbox.clear()
+
+    page = owner.post(page_of(added), {"again": "1"}, follow=True).content.decode()
+
+    assert "We have emailed new@example.org again" in page
+    assert mail.outbox[-1].to == ["new@example.org"]
+    assert f"{ada.email} added you to the team of" in str(mail.outbox[-1].body)
+    assert role_of(added) == Role.VIEWER

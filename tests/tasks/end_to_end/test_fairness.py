@@ -28,7 +28,7 @@ def test_slow_tasks_hold_up_no_other_type(start_worker: StartWorker) -> None:
     quick = [add("test.mark", name=str(n)) for n in range(5)]
     seconds = eventually(lambda: all(status(name) == "SUCCEEDED" for name in quick))
 
-    assert seconds < 10, "and none of the others sleeps less than a minute"
+    assert seconds < 30, "and none of the others sleeps less than a minute"
     assert asleep.count() == 2
     for name in ids:
         control.cancel(name, actor="ana")
@@ -94,7 +94,7 @@ def test_failing_tasks_of_one_company_stop_no_other(start_worker: StartWorker) -
     eventually(lambda: TaskOwnerBreaker.objects.filter(owner_id=failing, breaker="OPEN").exists())
     own = enqueue("test.hooked", {"name": ""}, owner_id=failing, priority=100).id
     good = enqueue("test.hooked", {"name": ""}, owner_id=other).id
-    assert eventually(lambda: status(good) == "SUCCEEDED") < 10
+    assert eventually(lambda: status(good) == "SUCCEEDED") < 30
     assert "started" not in events(own), "its own breaker is open"
     assert TaskType.objects.get(key="test.hooked").breaker == Breaker.CLOSED
 

@@ -100,13 +100,15 @@ def test_a_transaction_left_open_does_not_reach_the_next_run(worker: TaskWorker)
 
 
 def test_the_enqueuing_request_is_named_in_the_handlers_log(worker: TaskWorker) -> None:
-    name = enqueue("test.log", request_id="req-42").id
+    job = str(uuid4())
+    name = enqueue("test.log", {"job_id": job}, request_id="req-42").id
 
     eventually(lambda: status(name) == "SUCCEEDED")
 
     [line] = [line for line in worker.said.splitlines() if "hello from the handler" in line]
     assert "req-42" in line
     assert str(name) in line
+    assert f"job_id={job}" in line or f'"job_id": "{job}"' in line
 
 
 def test_a_handler_knows_for_whom_it_runs(worker: TaskWorker) -> None:

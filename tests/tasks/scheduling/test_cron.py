@@ -38,6 +38,50 @@ def test_a_time_that_comes_twice_runs_once() -> None:
     assert autumn == ["25 00:30", "26 01:30"]
 
 
+def test_in_the_hour_that_comes_twice_no_time_in_the_past_is_next() -> None:
+    second = times("30 2 * * *", "Europe/Berlin", "2026-10-25T01:15+00:00", 1)
+
+    assert second == ["26 01:30"]
+
+
+@pytest.mark.parametrize(
+    ("hours", "expected"),
+    [("9-11", [9, 10, 11, 9]), ("9-9", [9, 9]), ("23-1", [1, 23, 0, 1])],
+)
+def test_a_range_of_hours_is_what_it_says(hours: str, expected: list[int]) -> None:
+    found = times(f"0 {hours} * * *", "UTC", "2026-03-02T00:00+00:00", len(expected))
+
+    assert [int(each[3:5]) for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("cron", "part", "expected"),
+    [
+        ("58-1 * * * *", "minute", [58, 59, 0, 1, 58]),
+        ("0 0 30-2 * *", "day", [30, 31, 1, 2, 1]),
+        ("0 0 1 nov-feb *", "month", [11, 12, 1, 2, 11]),
+        ("0 0 1 11-2 *", "month", [11, 12, 1, 2, 11]),
+    ],
+)
+def test_a_range_wraps_at_the_ends_of_its_own_field(
+    cron: str, part: str, expected: list[int]
+) -> None:
+    schedule, at, found = CronTimes(cron, "UTC"), datetime.fromisoformat("2026-01-15T00:30Z"), []
+    if part == "month":
+        at = at.replace(month=9)
+    for _ in expected:
+        at = schedule.after(at)
+        found.append(getattr(at, part))
+
+    assert found == expected
+
+
+def test_a_step_of_weekdays_restricts_them_like_any_other_value() -> None:
+    found = times("0 0 13 * */2", "UTC", "2026-03-12T12:00+00:00", 4)
+
+    assert found == ["13 00:00", "14 00:00", "15 00:00", "17 00:00"]  # Friday, Saturday, …
+
+
 def test_every_half_hour_stays_every_half_hour_when_the_clocks_change() -> None:
     autumn = times("*/30 * * * *", "Europe/Berlin", "2026-10-24T23:30+00:00", 5)
     spring = times("*/30 * * * *", "Europe/Berlin", "2026-03-29T00:00+00:00", 4)

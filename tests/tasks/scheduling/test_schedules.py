@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import pytest
@@ -24,14 +24,27 @@ from tasks.scheduling.schedules import (
 )
 
 
-def due_since(minutes: float, **columns: Any) -> Schedule:
-    """A schedule of every minute, whose next time was so many minutes ago."""
-    while datetime.now(UTC).second >= 50:  # the next minute would be due, too
+class DueSince(Protocol):
+    def __call__(self, minutes: float, **columns: Any) -> Schedule: ...
+
+
+@pytest.fixture
+def due_since() -> DueSince:
+    """Make schedules of every minute, whose next time was so many minutes ago.
+
+    The test begins early in a minute: at the turn of one, all that was made before it would be due
+    again.
+    """
+    while datetime.now(UTC).second >= 45:
         time.sleep(0.5)
-    made = create_schedule(name="s", cron="* * * * *", type_key="test.noop", **columns)
     now = datetime.now(UTC).replace(second=0, microsecond=0)
-    Schedule.objects.filter(id=made.id).update(next_at=now - timedelta(minutes=minutes))
-    return made
+
+    def make(minutes: float, **columns: Any) -> Schedule:
+        made = create_schedule(name="s", cron="* * * * *", type_key="test.noop", **columns)
+        Schedule.objects.filter(id=made.id).update(next_at=now - timedelta(minutes=minutes))
+        return made
+
+    return make
 
 
 @pytest.mark.django_db(transaction=True)
@@ -46,7 +59,7 @@ def test_a_new_schedule_waits_for_its_next_time() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_due_time_becomes_exactly_one_task_whoever_is_asked() -> None:
+def test_a_due_time_becomes_exactly_one_task_whoever_is_asked(due_since: DueSince) -> None:
     made = due_since(0, payload={"a": 1}, priority=3)
 
     def ask() -> None:
@@ -68,7 +81,7 @@ def test_a_due_time_becomes_exactly_one_task_whoever_is_asked() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_even_a_schedule_that_was_set_back_repeats_no_time() -> None:
+def test_even_a_schedule_that_was_set_back_repeats_no_time(due_since: DueSince) -> None:
     made = due_since(0)
     enqueue_due_schedules()
     made.refresh_from_db()
@@ -81,7 +94,9 @@ def test_even_a_schedule_that_was_set_back_repeats_no_time() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("catch_up", "made"), [(True, 11), (False, 1)])
-def test_missed_times_are_made_up_only_if_asked_for(catch_up: bool, made: int) -> None:
+def test_missed_times_are_made_up_only_if_asked_for(
+    catch_up: bool, made: int, due_since: DueSince
+) -> None:
     due_since(10, catch_up=catch_up)
 
     enqueue_due_schedules()
@@ -90,7 +105,7 @@ def test_missed_times_are_made_up_only_if_asked_for(catch_up: bool, made: int) -
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_schedule_that_cannot_run_is_switched_off_and_stops_no_other() -> None:
+def test_a_schedule_that_cannot_run_is_switched_off_and_stops_no_other(due_since: DueSince) -> None:
     bad, good = due_since(61), due_since(0)
     Schedule.objects.filter(id=bad.id).update(type_key="no.such")
 
@@ -102,7 +117,9 @@ def test_a_schedule_that_cannot_run_is_switched_off_and_stops_no_other() -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_of_a_type_that_is_not_known_here_is_left_to_another_release_for_an_hour() -> None:
+def test_one_of_a_type_that_is_not_known_here_is_left_to_another_release_for_an_hour(
+    due_since: DueSince,
+) -> None:
     newer = due_since(59)
     Schedule.objects.update(type_key="no.such")
 
@@ -116,7 +133,9 @@ def test_one_of_a_type_that_is_not_known_here_is_left_to_another_release_for_an_
 
 
 @pytest.mark.django_db(transaction=True)
-def test_schedules_add_nothing_to_what_waits_too_much_already(settings: Any) -> None:
+def test_schedules_add_nothing_to_what_waits_too_much_already(
+    settings: Any, due_since: DueSince
+) -> None:
     settings.TASK_BACKLOG_PER_COMPANY = 3
     company = uuid4()
     for _ in range(2):
@@ -134,7 +153,7 @@ def test_schedules_add_nothing_to_what_waits_too_much_already(settings: Any) -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_turn_is_short_however_much_was_missed() -> None:
+def test_a_turn_is_short_however_much_was_missed(due_since: DueSince) -> None:
     for _ in range(15):
         due_since(60, catch_up=True)
 
@@ -148,7 +167,9 @@ def test_a_turn_is_short_however_much_was_missed() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_disabled_schedule_does_nothing_and_starts_from_now_when_enabled() -> None:
+def test_a_disabled_schedule_does_nothing_and_starts_from_now_when_enabled(
+    due_since: DueSince,
+) -> None:
     made = due_since(10, catch_up=True)
     Schedule.objects.update(enabled=False)
     enqueue_due_schedules()

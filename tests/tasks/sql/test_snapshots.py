@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID, uuid4
@@ -14,6 +13,7 @@ from psycopg.pq import TransactionStatus
 from jobs.models import Company
 from tasks.sql.prepared import PreparedStatement, prepared_row, run_prepared
 from tests.support.round_trips import round_trips_of
+from tests.support.together import wait_until_somebody_waits_for_a_lock
 from tests.tasks.sql.test_prepared import INVERT, MAKE, status
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,15 +42,17 @@ def test_statements_of_a_snapshot_do_not_see_what_is_committed_between_them() ->
     rename = PreparedStatement(
         "UPDATE jobs_company SET name = 'Other' WHERE id = %(id)s", prepared_row
     )
-    pause = PreparedStatement("SELECT pg_sleep(0.5)::text", prepared_row)
+    wait = PreparedStatement("SELECT pg_advisory_xact_lock_shared(1, 4711)::text", prepared_row)
     seen: dict[bool, list[str]] = {}
 
     for snapshot in (True, False):  # without it, the second read sees the new name
         MAKE_AGAIN.all(id=own)
-        with ThreadPoolExecutor(1) as other:
-            reading = other.submit(_read_around, pause, own, snapshot=snapshot)
-            time.sleep(0.25)
+        with ThreadPoolExecutor(1) as other, connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(1, 4711)")
+            reading = other.submit(_read_around, wait, own, snapshot=snapshot)
+            wait_until_somebody_waits_for_a_lock()
             rename.all(id=own)
+            cursor.execute("SELECT pg_advisory_unlock(1, 4711)")
             seen[snapshot] = reading.result()
 
     assert seen == {True: ["Acme", "Acme"], False: ["Acme", "Other"]}
@@ -61,9 +63,9 @@ MAKE_AGAIN = PreparedStatement(
 )
 
 
-def _read_around(pause: PreparedStatement[Any], own: UUID, *, snapshot: bool) -> list[str]:
+def _read_around(wait: PreparedStatement[Any], own: UUID, *, snapshot: bool) -> list[str]:
     try:
-        found = run_prepared([NAMED, pause, NAMED], {"id": own}, snapshot=snapshot)
+        found = run_prepared([NAMED, wait, NAMED], {"id": own}, snapshot=snapshot)
         return [found[0][0][0], found[2][0][0]]
     finally:
         connection.close()

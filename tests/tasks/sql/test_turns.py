@@ -269,4 +269,4 @@ def test_a_claim_reads_tasks_by_its_indexes_only(
     assert not [line for line in plan if "Seq Scan on tasks_task " in line]
     assert not is_crowded or any("tasks_turns" in line for line in plan)
     removed = [int(line.split(":")[1]) for line in plan if "Rows Removed by Filter" in line]
-    assert max(removed, default=0) < 50, plan
+    assert max(removed, default=0) <= len(types), plan  # types, of which there are few

@@ -90,7 +90,7 @@ def test_a_child_whose_run_was_interrupted_gets_no_other_run(
 
     dispatcher.receive(1.0)
 
-    assert child.number == dispatcher.slots[0].number == number
+    assert child.number == dispatcher.slots.open[0].number == number
 
 
 def test_a_last_attempt_that_another_run_goes_before_does_not_begin_yet(

@@ -18,7 +18,7 @@ from pipeline.api.endpoint import Endpoint
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parsing import CSVParser, refuse_unparsable_body
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     BACKPRESSURE,
     FILES_FULL,
     INVALID_FILE,
@@ -26,7 +26,9 @@ from pipeline.api.problems import (
     TYPE_NOT_ALLOWED,
 )
 from pipeline.api.rendering import NumberJSONRenderer
+from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.tasks.outputs import TaskOut, task_out
+from pipeline.background.catalog import paused_types_among
 from pipeline.background.tasks import task_of
 from pipeline.domain.permissions import Action
 from pipeline.imports.read_csv import MOST_BYTES
@@ -37,7 +39,11 @@ FORM_BYTES = 65_536
 UNNAMED = "people.csv"
 CSV = "text/csv"
 
-_CSV = {"type": "string", "description": "Lines of name,email. The first line names the columns."}
+_CSV = {
+    "type": "string",
+    "description": "CSV in UTF-8, separated by commas, semicolons or tabs, quoted as in RFC 4180."
+    " The first line names the columns `name` and `email`, in any order; others are ignored.",
+}
 _FORM = {
     "type": "object",
     "properties": {"file": {"type": "string", "format": "binary"}},
@@ -81,9 +87,12 @@ class ImportApplications(Endpoint):
     def post(self, request: Request, job_id: UUID) -> Response:
         """Import the people in a CSV file as applications: 202 and the task."""
         caller, job = own_job(caller_of(request), job_id, Action.IMPORT_APPLICATIONS)
+        check_throttle(request, "import", caller.log_name)
         data: Any = request.data  # the columns by which it is read
         name, content = UNNAMED, data or ()
         if request.content_type.partition(";")[0] != CSV:
+            if len([each for _, files in request.FILES.lists() for each in files]) > 1:
+                raise ValidationError({"file": [ErrorDetail("Send one file.", "invalid")]})
             uploaded = request.FILES.get("file")
             if uploaded is None:
                 required = ErrorDetail("This field is required.", "required")
@@ -101,4 +110,5 @@ class ImportApplications(Endpoint):
         )
         task = task_of(caller.company_id, made.id)
         where = {"Location": reverse("api_task", args=[task.id])}
-        return Response(task_out(task), status=202, headers=where)
+        paused = paused_types_among(caller.company_id, [task])
+        return Response(task_out(task, paused), status=202, headers=where)

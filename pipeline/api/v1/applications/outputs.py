@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, TypedDict
 from uuid import UUID
 
 from jobs.policies import misses_left
-from pipeline.api.v1.outputs import Count, output_if_ahead
-from pipeline.domain.states import Outcome, Status
+from pipeline.api.v1.outputs import ActorRef, Count, output_if_ahead
+from pipeline.domain.states import Outcome, Reason, Status
 from pipeline.selectors.applications import SeenApplication
+from pipeline.selectors.decisions import decisions_on
 
 
 class JobRef(TypedDict):
@@ -25,6 +27,17 @@ class ApplicantRef(TypedDict):
     id: UUID
     name: str
     email: str
+
+
+class DecisionOut(TypedDict):
+    """A company's decision. Only the company sees its note."""
+
+    outcome: Annotated[str, Outcome]
+    reason: Annotated[str, Reason] | None
+    note: str | None
+    actor: ActorRef
+    seq: Count
+    at: datetime
 
 
 class ApplicationOut(TypedDict):
@@ -47,11 +60,34 @@ class ApplicationOut(TypedDict):
     acknowledged_at: datetime | None
     ended_at: datetime | None
     time_in_status_seconds: Count
+    external_id: str | None
+    metadata: dict[str, str] | None
+    decision: DecisionOut | None
     server_time: datetime
 
 
-def application_out(seen: SeenApplication) -> ApplicationOut:
-    """Return an application under the name given with it."""
+class TotalOut(TypedDict):
+    """The number of applications that fit, counted up to 10,000; `exact` if it is all of them."""
+
+    count: Count
+    exact: bool
+
+
+class ApplicationsOut(TypedDict):
+    """A page of a job's applications. It can be shorter than `limit` although others follow."""
+
+    data: list[ApplicationOut]
+    next_cursor: str | None
+    total: TotalOut | None
+
+
+def application_out(
+    seen: SeenApplication, *, private: bool = True, decision: DecisionOut | None = None
+) -> ApplicationOut:
+    """Return an application under the name given with it.
+
+    Without `private`, for its applicant: without what the company attached or noted.
+    """
     row = seen.application
     return {
         "id": row.id,
@@ -71,5 +107,30 @@ def application_out(seen: SeenApplication) -> ApplicationOut:
         "acknowledged_at": row.acknowledged_at,
         "ended_at": row.ended_at,
         "time_in_status_seconds": max(0, int((seen.now - row.status_since).total_seconds())),
+        "external_id": seen.external_id if private else None,
+        "metadata": (seen.metadata or {}) if private else None,
+        "decision": decision,
         "server_time": seen.now,
     }
+
+
+def applications_out(
+    rows: Sequence[SeenApplication], *, private: bool = True, with_decisions: bool = False
+) -> list[ApplicationOut]:
+    """Return several applications, on request with the decisions on them (two queries)."""
+    ids = [seen.application.id for seen in rows]
+    decisions: dict[UUID, DecisionOut] = {
+        application_id: {
+            "outcome": decision.outcome,
+            "reason": decision.reason,
+            "note": decision.note if private else None,
+            "actor": {"kind": decision.actor_kind, "id": decision.actor_id if private else None},
+            "seq": decision.seq,
+            "at": decision.at,
+        }
+        for application_id, decision in (decisions_on(ids) if with_decisions else {}).items()
+    }
+    return [
+        application_out(seen, private=private, decision=decisions.get(seen.application.id))
+        for seen in rows
+    ]

@@ -1,4 +1,4 @@
-"""Endpoints for applications: apply, read, acknowledge, verify, withdraw, decide."""
+"""Endpoints for applications: apply, read, acknowledge, verify, withdraw, decide, reinstate."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from rest_framework.response import Response
 
 from applicants.models import Applicant
 from pipeline.api.access import (
+    authorize,
+    authorize_person,
     has_access_to_applicant,
     own_application,
     own_job,
@@ -21,28 +23,36 @@ from pipeline.api.access import (
 from pipeline.api.callers import CompanyCaller, Nobody, caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
-from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.openapi.parameters import EXPAND_DECISION
+from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
 from pipeline.api.parameters import parameter_as_id
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     ACKNOWLEDGMENT_EXPIRED,
     ALREADY_DECIDED,
+    CLOCK_MOVING,
     DUPLICATE_SUBMISSION,
+    EXTERNAL_ID_TAKEN,
     INVALID_TRANSITION,
     JOB_NOT_OPEN,
+    SANDBOX_FULL,
 )
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.inputs import (
-    DecisionIn,
+    ApplicationChangeIn,
     OwnApplicationIn,
     SubmissionIn,
     UnprovedApplicationIn,
 )
-from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
-from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.applications.lists import JobApplicationList
+from pipeline.api.v1.applications.outputs import (
+    ApplicationOut,
+    application_out,
+    applications_out,
+)
+from pipeline.api.v1.fields import Nothing, reference_in
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound
 from pipeline.domain.permissions import Action
-from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.selectors.applications import (
     ApplicationFacts,
@@ -53,7 +63,7 @@ from pipeline.selectors.people import person_known_to, read_person
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.apply_unverified import apply_unverified
-from pipeline.services.remove import remove
+from pipeline.services.references import change_application_reference
 from pipeline.services.rename import rename
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
@@ -62,7 +72,7 @@ from pipeline.web.client_address import client_address
 TAKEN = "Thank you. We've emailed you the next step."
 
 
-class JobApplications(Endpoint):
+class JobApplications(JobApplicationList):
     """`/jobs/{id}/applications`"""
 
     @describes(
@@ -71,7 +81,17 @@ class JobApplications(Endpoint):
         Action.APPLY,
         {201: ApplicationOut, 202: DetailOut},
         takes=(OwnApplicationIn, SubmissionIn, UnprovedApplicationIn),
-        refuses=(DUPLICATE_SUBMISSION, ALREADY_DECIDED, JOB_NOT_OPEN),
+        refuses=(
+            DUPLICATE_SUBMISSION,
+            ALREADY_DECIDED,
+            EXTERNAL_ID_TAKEN,
+            JOB_NOT_OPEN,
+            CLOCK_MOVING,
+            SANDBOX_FULL,
+        ),
+        about="A company submits with a key of scope `write` or a recruiter's or owner's session,"
+        " and the person gets the same emails as one who applies. Of several refusals, the answer"
+        " is the first of: `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Apply to a job, or submit a person to a job of the caller's company: 201.
@@ -87,9 +107,10 @@ class JobApplications(Endpoint):
             person = _person_to_submit(caller, given)
             name = given.get("name") or (person.name if person else "")
         else:
+            applicant = authorize_person(caller, Action.APPLY)
             job = visible_job(caller, job_id)
             given = endpoint_body(request, OwnApplicationIn)
-            person = read_person(caller.applicant_id)
+            person = read_person(applicant.applicant_id)
             name = given.get("name") or person.name or person.email.partition("@")[0]
 
         application = apply(
@@ -99,6 +120,7 @@ class JobApplications(Endpoint):
             name=name,
             actor=caller.actor,
             application_id=application_id,
+            reference=reference_in(given),
         )
         facts = ApplicationFacts(
             id=application.id,
@@ -107,8 +129,10 @@ class JobApplications(Endpoint):
             applicant_id=application.applicant_id,
             job_title=job.title,
             email=person.email if person else given["email"],
+            **reference_in(given),
         )
-        answer = application_out(seen_application_after_change(facts, application))
+        seen = seen_application_after_change(facts, application)
+        answer = application_out(seen, private=isinstance(caller, CompanyCaller))
         location = reverse("api_application", args=[application.id])
         return Response(answer, status=201, headers={"Location": location})
 
@@ -118,16 +142,51 @@ class OneApplication(Endpoint):
 
     without_facts = frozenset({"GET", "HEAD"})
 
-    @describes("get_application", Tag.APPLICATIONS, Action.READ_APPLICATION, ApplicationOut)
+    @describes(
+        "get_application",
+        Tag.APPLICATIONS,
+        Action.READ_APPLICATION,
+        ApplicationOut,
+        parameters=(EXPAND_DECISION, fields_parameter(ApplicationOut)),
+    )
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return an application, to its applicant or to the company that received it."""
         caller = caller_of(request)
         if isinstance(caller, Nobody):
             raise NotAuthenticated
+        authorize(caller, Action.READ_APPLICATION)
         seen = read_application(application_id)
-        if not has_access_to_applicant(caller, seen.company_id, seen.application.applicant_id):
+        if not has_access_to_applicant(
+            caller, seen.company_id, seen.application.applicant_id, is_test=seen.is_test
+        ):
             raise ApplicationNotFound
-        return Response(application_out(seen))
+        [answer] = applications_out(
+            [seen],
+            private=isinstance(caller, CompanyCaller),
+            with_decisions="decision" in self.expanded,
+        )
+        return Response(answer)
+
+    @describes(
+        "change_application",
+        Tag.APPLICATIONS,
+        Action.EDIT_APPLICATION,
+        ApplicationOut,
+        takes=(ApplicationChangeIn,),
+        refuses=(EXTERNAL_ID_TAKEN,),
+        about="`metadata` is replaced as a whole. This changes nothing in the line and its log.",
+    )
+    def patch(self, request: Request, application_id: UUID) -> Response:
+        """Attach the company's own id and texts to an application."""
+        caller, facts = received_application(
+            caller_of(request), application_id, Action.EDIT_APPLICATION
+        )
+        change_application_reference(
+            company_id=caller.company_id,
+            application_id=facts.id,
+            changes=reference_in(endpoint_body(request, ApplicationChangeIn)),
+        )
+        return Response(application_out(read_application(facts.id)))
 
 
 class Acknowledge(Endpoint):
@@ -139,13 +198,13 @@ class Acknowledge(Endpoint):
         Action.CONFIRM_SEAT,
         ApplicationOut,
         takes=(Nothing,),
-        refuses=(INVALID_TRANSITION, ACKNOWLEDGMENT_EXPIRED),
+        refuses=(INVALID_TRANSITION, ACKNOWLEDGMENT_EXPIRED, CLOCK_MOVING, SANDBOX_FULL),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Acknowledge the offered seat. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.CONFIRM_SEAT)
         endpoint_body(request, Nothing)
-        return _application_answer(
+        return application_answer(
             facts, acknowledge(application_id=application_id, actor=caller.actor)
         )
 
@@ -169,7 +228,7 @@ class Verify(Endpoint):
         application = verify(application_id=application_id, actor=caller.actor)
         if name:
             application.name = rename(application_id=application_id, name=name).name
-        return _application_answer(facts, application)
+        return application_answer(facts, application)
 
 
 class Withdraw(Endpoint):
@@ -181,41 +240,15 @@ class Withdraw(Endpoint):
         Action.WITHDRAW,
         ApplicationOut,
         takes=(Nothing,),
-        refuses=(INVALID_TRANSITION,),
+        refuses=(INVALID_TRANSITION, CLOCK_MOVING),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Withdraw an application. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.WITHDRAW)
         endpoint_body(request, Nothing)
-        return _application_answer(
+        return application_answer(
             facts, withdraw(application_id=application_id, actor=caller.actor)
         )
-
-
-class Remove(Endpoint):
-    """`/applications/{id}/remove`"""
-
-    @describes(
-        "remove_application",
-        Tag.APPLICATIONS,
-        Action.DECIDE,
-        ApplicationOut,
-        takes=(DecisionIn,),
-        refuses=(INVALID_TRANSITION,),
-    )
-    def post(self, request: Request, application_id: UUID) -> Response:
-        """End an application as REMOVED, REJECTED or HIRED."""
-        caller, facts = received_application(caller_of(request), application_id, Action.DECIDE)
-        given = endpoint_body(request, DecisionIn)
-        application = remove(
-            application_id=application_id,
-            outcome=Outcome(given["outcome"]),
-            actor=caller.actor,
-            reason=given["reason"],
-            note=given["note"],
-            request_id=idempotent_row_id(request),
-        )
-        return _application_answer(facts, application)
 
 
 def _answer_unverified_application(
@@ -246,5 +279,9 @@ def _person_to_submit(caller: CompanyCaller, given: dict[str, Any]) -> Applicant
     return person_known_to(caller.company_id, applicant_id)
 
 
-def _application_answer(facts: ApplicationFacts, application: Application) -> Response:
-    return Response(application_out(seen_application_after_change(facts, application)))
+def application_answer(
+    facts: ApplicationFacts, application: Application, *, private: bool = False
+) -> Response:
+    """Return an application that a service has just changed."""
+    seen = seen_application_after_change(facts, application)
+    return Response(application_out(seen, private=private))

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypedDict
 from uuid import UUID, uuid5
 
 from jobs.models import JobStatus
-from pipeline.api.v1.outputs import Count, Hash
-from pipeline.domain.states import ActorKind, EventType, Outcome, Status
+from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
+from pipeline.api.v1.outputs import ActorRef, Count, Hash
+from pipeline.domain.states import EventType, Outcome, Status
 from pipeline.models import Event
+from pipeline.selectors.applications import applications_by_id
 from pipeline.wording.sentences import Reader, sentence
-
-
-class ActorRef(TypedDict):
-    """An event's actor. The system has no id."""
-
-    kind: Annotated[str, ActorKind]
-    id: UUID | None
 
 
 class EventOut(TypedDict):
@@ -37,7 +33,9 @@ class EventOut(TypedDict):
     at: datetime
     effective_at: datetime
     data: dict[str, Any]
+    prev_hash: Hash
     hash: Hash
+    application: ApplicationOut | None
 
 
 class ToldEventOut(EventOut):
@@ -53,8 +51,8 @@ class FeedOut(TypedDict):
     next_cursor: str
 
 
-def event_out(event: Event) -> EventOut:
-    """Return a log event.
+def event_out(event: Event, application: ApplicationOut | None = None) -> EventOut:
+    """Return a log event, on request with its application as it is now.
 
     Its id is made from its place in the log, because row ids span all companies.
     """
@@ -73,8 +71,18 @@ def event_out(event: Event) -> EventOut:
         "at": event.at,
         "effective_at": event.effective_at,
         "data": event.data,
+        "prev_hash": bytes(event.prev_hash).hex(),
         "hash": bytes(event.hash).hex(),
+        "application": application,
     }
+
+
+def events_out(events: Sequence[Event], *, with_applications: bool = False) -> list[EventOut]:
+    """Return log events, on request with their applications as they are now (one query)."""
+    ids = {event.application_id for event in events if event.application_id}
+    seen = applications_by_id(ids) if with_applications and ids else {}
+    found = {id_: application_out(each) for id_, each in seen.items()}
+    return [event_out(event, found.get(event.application_id)) for event in events]
 
 
 def event_with_sentence_out(event: Event, reader: Reader) -> ToldEventOut:

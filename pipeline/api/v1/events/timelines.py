@@ -8,7 +8,7 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import known_applicant, seen_application
+from pipeline.api.access import company_in_view, known_applicant, seen_application
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
@@ -64,7 +64,7 @@ class TimelineOfApplicant(Endpoint):
         place = cursor_place(request, datetime, UUID, int)
         page = timeline_of_person(
             applicant_id,
-            company_id=caller.company_id if isinstance(caller, CompanyCaller) else None,
+            company_id=company_in_view(caller),
             after=TimelineMoment(*place) if place else None,
             limit=page_limit(request),
         )

@@ -12,7 +12,16 @@ from jobs.models import (
     JobStatus,
 )
 from jobs.policies import policy_limits
-from pipeline.api.v1.fields import Choice, Flag, Line, Shape, Text, Whole
+from pipeline.api.v1.fields import (
+    Choice,
+    Flag,
+    Line,
+    Metadata,
+    Shape,
+    Text,
+    Whole,
+    external_id_field,
+)
 
 
 def _whole_policy_field(policy_field: str, **options: Any) -> Whole:
@@ -38,6 +47,8 @@ class JobIn(Shape):
     location = Line(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
     capacity = Whole(min_value=1, max_value=MAX_CAPACITY)
     policy = PolicyIn(required=False)
+    external_id = external_id_field()
+    metadata = Metadata(required=False)
     status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
 
 
@@ -49,3 +60,5 @@ class JobChangeIn(Shape):
     location = Line(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
     capacity = Whole(min_value=1, max_value=MAX_CAPACITY, required=False)
     policy = PolicyIn(required=False)
+    external_id = external_id_field()
+    metadata = Metadata(required=False)

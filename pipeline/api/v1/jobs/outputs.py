@@ -12,6 +12,7 @@ from jobs.models import (
 )
 from jobs.policies import Policy
 from pipeline.api.v1.outputs import Count
+from pipeline.models import JobReference
 from pipeline.stats.job_totals import JobTotals
 
 
@@ -50,6 +51,8 @@ class JobOut(TypedDict):
     seats_free: Count
     policy: PolicyOut
     seq: Count | None
+    external_id: str | None
+    metadata: dict[str, str] | None
     opened_at: datetime | None
     closed_at: datetime | None
     created_at: datetime
@@ -91,11 +94,12 @@ class SummaryOut(TypedDict):
 
 
 def job_out(job: Job, *, private: bool = True) -> JobOut:
-    """Return a job. Its posting and its company must have been read with it.
+    """Return a job. Its posting, company and reference must have been read with it.
 
     Without `private`, an application from an unverified address changes nothing in it.
     """
     posting = job.posting
+    reference: JobReference | None = getattr(job, "reference", None) if private else None
     changed = job.last_event_at if private else job.closed_at or job.opened_at or job.created_at
     return {
         "id": job.id,
@@ -112,6 +116,8 @@ def job_out(job: Job, *, private: bool = True) -> JobOut:
         "seats_free": job.seats_free,
         "policy": policy_out(job.policy, job.policy_version),
         "seq": job.seq if private else None,
+        "external_id": reference.external_id if reference else None,
+        "metadata": (reference.metadata if reference else {}) if private else None,
         "opened_at": job.opened_at,
         "closed_at": job.closed_at,
         "created_at": job.created_at,

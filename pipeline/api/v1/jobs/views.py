@@ -24,13 +24,33 @@ from pipeline.api.conditional import conditional_answer, strong_tag, tags_to_mat
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.errors import PreconditionFailed, PreconditionRequired
 from pipeline.api.idempotency import idempotent_row_id
-from pipeline.api.openapi.parameters import IF_MATCH, JOB_STATUS, PAGED, SEARCH
-from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.openapi.parameters import (
+    EXTERNAL_ID,
+    IF_MATCH,
+    JOB_STATUS,
+    METADATA,
+    PAGED,
+    SEARCH,
+)
+from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
 from pipeline.api.pagination import cursor_id, page_limit, paginated
-from pipeline.api.parameters import choice_parameter, search_parameter
-from pipeline.api.problems import INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED
+from pipeline.api.parameters import (
+    choice_parameter,
+    metadata_parameter,
+    search_parameter,
+    text_parameter,
+)
+from pipeline.api.problem_types import (
+    CLOCK_MOVING,
+    EXTERNAL_ID_TAKEN,
+    INVALID_TRANSITION,
+    PRECONDITION_FAILED,
+    PRECONDITION_REQUIRED,
+    SANDBOX_FULL,
+)
 from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.v1.fields import Nothing
+from pipeline.api.throttles import check_throttle
+from pipeline.api.v1.fields import Nothing, reference_in
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
 from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
 from pipeline.api.v1.outputs import PageOf
@@ -40,6 +60,7 @@ from pipeline.domain.permissions import Action
 from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, read_job, read_open_jobs
 from pipeline.selectors.page import Page
+from pipeline.services.delete_draft import delete_draft
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.stats.job_totals import totals_of_job
@@ -49,11 +70,14 @@ _TEXTS = ("title", "description", "location")
 _GUARDED = ("capacity", "policy")
 
 # The shared part of the descriptions of opening, pausing and closing.
-_LIFECYCLE: dict[str, Any] = {
+_CLOSING: dict[str, Any] = {
     "takes": (Nothing,),
     "headers": ("ETag",),
-    "refuses": (INVALID_TRANSITION,),
+    "refuses": (INVALID_TRANSITION, CLOCK_MOVING),
+    "about": "Repeating it is harmless. A closed job cannot be opened or paused, and a draft"
+    " cannot be paused or closed.",
 }
+_OPENING = _CLOSING | {"refuses": (*_CLOSING["refuses"], SANDBOX_FULL)}
 
 
 class Jobs(Endpoint):
@@ -64,8 +88,9 @@ class Jobs(Endpoint):
         Tag.JOBS,
         Action.SEE_JOBS,
         PageOf[JobOut],
-        parameters=(JOB_STATUS, SEARCH, *PAGED),
-        about="Only its company sees a job here that is not OPEN.",
+        parameters=(JOB_STATUS, SEARCH, EXTERNAL_ID, METADATA, *PAGED, fields_parameter(JobOut)),
+        about="Only its company sees a job here that is not OPEN, and can filter by its own"
+        " `external_id` and `metadata`.",
     )
     def get(self, request: Request) -> Response:
         """Return the open jobs, or for a company all of its own jobs."""
@@ -81,10 +106,12 @@ class Jobs(Endpoint):
                 authorize_company(caller, Action.READ_COMPANY).company_id,
                 status=status,
                 search=search,
+                external_id=text_parameter(request, "external_id"),
+                metadata=metadata_parameter(request),
                 after=after,
                 limit=limit,
             )
-        elif status in (None, JobStatus.OPEN):
+        elif status in (None, JobStatus.OPEN) and not getattr(caller, "is_test", False):
             page = read_open_jobs(search=search, after=after, limit=limit)
         shape = partial(job_out, private=isinstance(caller, CompanyCaller))
         return endpoint_page_answer(
@@ -99,6 +126,7 @@ class Jobs(Endpoint):
         status=201,
         takes=(JobIn,),
         headers=("ETag",),
+        refuses=(EXTERNAL_ID_TAKEN, SANDBOX_FULL),
     )
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""
@@ -112,6 +140,7 @@ class Jobs(Endpoint):
             actor=caller.actor,
             open_now=given["status"] == JobStatus.OPEN,
             job_id=idempotent_row_id(request),
+            reference=reference_in(given),
         )
         return _job_answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
 
@@ -121,11 +150,18 @@ class OneJob(Endpoint):
 
     without_facts = frozenset({"GET", "HEAD"})
 
-    @describes("get_job", Tag.JOBS, Action.SEE_JOBS, JobOut, tagged=True)
+    @describes(
+        "get_job",
+        Tag.JOBS,
+        Action.SEE_JOBS,
+        JobOut,
+        tagged=True,
+        parameters=(fields_parameter(JobOut),),
+    )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job with its ETag, or 304 if the client already has it."""
         caller, job = caller_of(request), read_job(job_id)
-        if not has_access_to_job(caller, job.company_id, job.status):
+        if not has_access_to_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
         if has_access_as_company(caller, job.company_id):
             return conditional_answer(request, job_out(job), _job_tag(job))
@@ -139,8 +175,16 @@ class OneJob(Endpoint):
         takes=(JobChangeIn,),
         parameters=(IF_MATCH,),
         headers=("ETag",),
-        refuses=(INVALID_TRANSITION, PRECONDITION_FAILED, PRECONDITION_REQUIRED),
-        about="Raising the capacity promotes at once; lowering it evicts nobody.",
+        refuses=(
+            EXTERNAL_ID_TAKEN,
+            INVALID_TRANSITION,
+            PRECONDITION_FAILED,
+            PRECONDITION_REQUIRED,
+            CLOCK_MOVING,
+            SANDBOX_FULL,
+        ),
+        about="Raising the capacity promotes at once; lowering it evicts nobody. 409"
+        " `INVALID_TRANSITION`: capacity and policy of a closed job cannot change; the rest can.",
     )
     def patch(self, request: Request, job_id: UUID) -> Response:
         """Change a job, all or nothing. Refused if the job has changed since the client read it."""
@@ -154,15 +198,30 @@ class OneJob(Endpoint):
             capacity=given.get("capacity"),
             policy=given.get("policy", {}),
             posting=_job_texts(given),
+            reference=reference_in(given),
         )
         update_job(job_id=job_id, changes=change, actor=caller.actor, seen=seen)
         return _job_answer(job_id)
+
+    @describes(
+        "delete_draft",
+        Tag.JOBS,
+        Action.DELETE_DRAFT,
+        None,
+        status=204,
+        refuses=(INVALID_TRANSITION,),
+    )
+    def delete(self, request: Request, job_id: UUID) -> Response:
+        """Delete a job that was never opened: 204. Its log keeps ids and numbers, no text."""
+        caller, _facts = own_job(caller_of(request), job_id, Action.DELETE_DRAFT)
+        delete_draft(job_id=job_id, actor=caller.actor)
+        return Response(status=204)
 
 
 class OpenJob(Endpoint):
     """`/jobs/{id}/open`"""
 
-    @describes("open_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_LIFECYCLE)
+    @describes("open_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_OPENING)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Open a draft, or resume a paused job."""
         return _change_job_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, open_job)
@@ -171,7 +230,7 @@ class OpenJob(Endpoint):
 class PauseJob(Endpoint):
     """`/jobs/{id}/pause`"""
 
-    @describes("pause_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_LIFECYCLE)
+    @describes("pause_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_OPENING)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Pause a job: it takes no applications and promotes nobody."""
         return _change_job_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, pause_job)
@@ -180,7 +239,7 @@ class PauseJob(Endpoint):
 class CloseJob(Endpoint):
     """`/jobs/{id}/close`"""
 
-    @describes("close_job", Tag.JOBS, Action.CLOSE_JOB, JobOut, **_LIFECYCLE)
+    @describes("close_job", Tag.JOBS, Action.CLOSE_JOB, JobOut, **_CLOSING)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Close a job. This is final. Among members, only owners may do it."""
         return _change_job_status(request, job_id, Action.CLOSE_JOB, close_job)
@@ -194,7 +253,8 @@ class JobSummary(Endpoint):
     @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the job in numbers, from its log; null where there is no data."""
-        _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        caller, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        check_throttle(request, "replay", caller.log_name)
         with turn_for_heavy_read(job.company_id, events=job.seq):
             payload = summary_out(job_id, totals_of_job(job_id))
         return endpoint_answer(request, payload)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +21,7 @@ from pipeline.api.openapi.parameters import (
     AS_OF_CAMEL,
     CURSOR,
     EVENT,
+    EXPAND_APPLICATION,
     LIMIT,
     MOST_REPLAYED,
     NOTED_HASH,
@@ -28,7 +31,7 @@ from pipeline.api.openapi.parameters import (
     REPLAY_LIMIT,
     REPLAY_SEQ,
 )
-from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
 from pipeline.api.pagination import cursor_place, cursor_seq, page_limit, paginated
 from pipeline.api.parameters import (
     choice_parameter,
@@ -38,9 +41,10 @@ from pipeline.api.parameters import (
     refuse_parameter,
     whole_parameter,
 )
+from pipeline.api.rendering import render_json
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
-from pipeline.api.v1.events.outputs import EventOut, event_out
+from pipeline.api.v1.events.outputs import EventOut, events_out
 from pipeline.api.v1.jobs.outputs import job_out
 from pipeline.api.v1.line.outputs import (
     LineOut,
@@ -51,12 +55,13 @@ from pipeline.api.v1.line.outputs import (
 )
 from pipeline.api.v1.outputs import PageOf, output_if_ahead
 from pipeline.audit.heavy_reads import turn_for_heavy_read
-from pipeline.audit.replay import replay_page
+from pipeline.audit.replay import replay_one_page
 from pipeline.audit.verify import verify_job
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import EventType
+from pipeline.line.company_clock import read_company_clock
 from pipeline.models import Event
 from pipeline.selectors.applications import (
     BEFORE_THE_FIRST,
@@ -87,7 +92,8 @@ class LinePipeline(Endpoint):
             "pending": [application_out(seen) for seen in whole.pending],
             "waitlist": _waitlist_in_line_view(whole.waitlist),
         }
-        return endpoint_answer(request, payload, _line_tag(facts, whole.waitlist))
+        people = [*whole.active, *whole.pending, *whole.waitlist.rows]
+        return endpoint_answer(request, payload, _line_tag(facts, people))
 
 
 class LineQueue(Endpoint):
@@ -99,14 +105,14 @@ class LineQueue(Endpoint):
         Action.READ_COMPANY,
         PageOf[ApplicationOut],
         tagged=True,
-        parameters=PAGED,
+        parameters=(*PAGED, fields_parameter(ApplicationOut)),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = cursor_place(request, int, int) or BEFORE_THE_FIRST
         page = queued_applications_of(job_id, after=after, limit=page_limit(request))
-        return endpoint_answer(request, _waitlist_in_line_view(page), _line_tag(facts, page))
+        return endpoint_answer(request, _waitlist_in_line_view(page), _line_tag(facts, page.rows))
 
 
 class LineEvents(Endpoint):
@@ -118,7 +124,14 @@ class LineEvents(Endpoint):
         Action.READ_COMPANY,
         PageOf[EventOut],
         tagged=True,
-        parameters=(AFTER_SEQ, OF_APPLICATION, EVENT, *PAGED),
+        parameters=(
+            AFTER_SEQ,
+            OF_APPLICATION,
+            EVENT,
+            *PAGED,
+            EXPAND_APPLICATION,
+            fields_parameter(EventOut),
+        ),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; optionally of one application or event."""
@@ -132,8 +145,13 @@ class LineEvents(Endpoint):
             page = events_of_job(
                 job_id, after_seq=after, limit=limit, application_id=application_id, event=event
             )
-        payload = paginated(page, event_out, lambda event: encode_cursor(event.seq))
-        return endpoint_answer(request, payload, version_tag(facts.seq))
+        expands = "application" in self.expanded
+        payload = {
+            "data": events_out(page.rows, with_applications=expands),
+            "next_cursor": encode_cursor(page.rows[-1].seq) if page.more else None,
+        }
+        # The log never changes; what is shown of applications does.
+        return endpoint_answer(request, payload, "" if expands else version_tag(facts.seq))
 
 
 class LineReplay(Endpoint):
@@ -147,12 +165,13 @@ class LineReplay(Endpoint):
         tagged=True,
         parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ, REPLAY_LIMIT, CURSOR),
         about="`active` and `pending` are on the first page only. For a very long line, "
-        "export the log instead: a read of more than five seconds is refused with 503 "
-        "`UNAVAILABLE`, and only one of a company's long lines is read at a time (503 `BUSY`).",
+        "export the log instead: of a log of more than 5,000 events, a read of more than five "
+        "seconds is refused with 503 `UNAVAILABLE`, and only one of a company's long logs is read "
+        "at a time: 503 `BUSY`. Send again after both, but not after the third `UNAVAILABLE`.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event, or by default after the last event."""
-        _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        caller, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         as_of = moment_parameter(request, "as_of", "asOf")
         seq = whole_parameter(request, "seq")
         if as_of and seq is not None:
@@ -162,9 +181,11 @@ class LineReplay(Endpoint):
         after = 0
         if place := cursor_place(request, int, int):  # the same moment as on the previous page
             moment, after = {"seq": place[0]}, place[1]
+        check_throttle(request, "replay", caller.log_name)
         with turn_for_heavy_read(facts.company_id, events=facts.seq):
-            line = replay_page(job_id, after=after, limit=limit, **moment)
-            payload = line_out(line, as_of=as_of or line.at, server_time=database_now())
+            line = replay_one_page(job_id, after=after, limit=limit, **moment)
+            now = read_company_clock(facts.company_id).now if facts.is_test else database_now()
+            payload = line_out(line, as_of=as_of or line.at, server_time=now)
         return endpoint_answer(request, payload, version_tag(facts.seq))
 
 
@@ -197,22 +218,27 @@ class LineVerify(Endpoint):
             raise JobNotFound
         elif noted is None:
             raise PermissionDenied("Send the seq and the hash that you noted.")
-        check_throttle(request, "verify", str(caller))
+        check_throttle(request, "verify", caller.log_name)
         verdict = verify_job(job_id, noted=noted, in_turn=True)
         return endpoint_answer(request, line_verdict_out(verdict, with_differences=of_company))
 
 
-def _line_tag(facts: JobFacts, waitlist: Page[SeenApplication]) -> str:
+def _line_tag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
     """Return the ETag of the people in a line: its log, its posting and its running cool-downs.
 
     Between two events, only the end of a cool-down changes a line, so the number of running
-    cool-downs is enough.
+    cool-downs is enough. What the company attached to the people of the page counts by itself.
     """
     cooling = sum(
-        output_if_ahead(seen.application.eligible_at, seen.now) is not None
-        for seen in waitlist.rows
+        output_if_ahead(seen.application.eligible_at, seen.now) is not None for seen in people
     )
-    return version_tag(facts.seq, facts.posting_version, cooling)
+    attached = [
+        (str(seen.application.id), seen.external_id, seen.metadata)
+        for seen in people
+        if seen.metadata is not None
+    ]
+    digest = int.from_bytes(sha256(render_json(attached)).digest()[:8]) if attached else 0
+    return version_tag(facts.seq, facts.posting_version, cooling, digest)
 
 
 def _waitlist_in_line_view(page: Page[SeenApplication]) -> dict[str, Any]:

@@ -27,6 +27,9 @@ class TaskScheduleIn(_PlanIn):
     name = Line(max_length=LONGEST_NAME)
     cron = Line(max_length=LONGEST_CRON)
     type = Line(max_length=LONGEST_TYPE)
+    zone = Line(max_length=LONGEST_ZONE, default="UTC")
+    enabled = Flag(default=True)
+    catch_up = Flag(default=False)
 
 
 class TaskScheduleChangeIn(_PlanIn):

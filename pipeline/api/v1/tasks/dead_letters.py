@@ -14,7 +14,7 @@ from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, page_limit, paginated
 from pipeline.api.parameters import text_parameter
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     CONFIRMATION_NEEDED,
     INVALID_PAYLOAD,
     INVALID_TRANSITION,

@@ -51,7 +51,9 @@ class RefusedRowsFile(Endpoint):
         Action.READ_COMPANY,
         File((CSV,)),
         headers=("Content-Disposition",),
-        about="Correct the rows, then import the file again.",
+        about="Correct the rows, then import this file: its other columns are ignored. Do not"
+        " import the first file again: it would enter people again whose applications have ended"
+        " since. Any `Accept` will do.",
     )
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
         """Return the rows that an import refused, with the reasons, as CSV."""
@@ -73,7 +75,8 @@ class OneFile(Endpoint):
         Action.READ_COMPANY,
         File((CSV, "application/jsonl")),
         headers=("Content-Disposition",),
-        about="Its id is in the result of the task that made it. It is kept for seven days.",
+        about="Its id is in the result of the task that made it. It is kept for seven days. Any"
+        " `Accept` will do.",
     )
     def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
         """Return a file that was made for the company."""

@@ -30,6 +30,13 @@ def task_version_field() -> Whole:
 class TaskIn(Shape):
     """A new task, to run now, at a time or after a delay."""
 
+    together = {
+        "not": {
+            "required": ["run_after", "delay_seconds"],
+            "properties": {"run_after": {"type": "string"}, "delay_seconds": {"minimum": 1}},
+        }
+    }
+
     type = Line(max_length=LONGEST_TYPE)
     version = task_version_field()
     payload = AnyObject(required=False)
@@ -48,7 +55,7 @@ class TaskIn(Shape):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a body with both a time and a delay."""
-        if attrs.get("run_after") and attrs.get("delay_seconds"):
+        if attrs.get("run_after") is not None and attrs.get("delay_seconds"):
             why = ErrorDetail("Send either run_after or delay_seconds.", "invalid")
             raise ValidationError({"delay_seconds": [why]})
         return attrs

@@ -50,6 +50,7 @@ class TaskOut(TypedDict):
     type: str
     version: Count
     status: TaskStatus
+    type_paused: bool
     priority: Priority
     attempt: Count
     max_attempts: Count
@@ -125,6 +126,7 @@ class TaskTypeOut(TypedDict):
     title: str
     description: str
     payload_schema: dict[str, Any]
+    result_schema: dict[str, Any]
     queue: str
     timeout_seconds: float
     memory_bytes: Count
@@ -172,8 +174,8 @@ class TaskStatsOut(TypedDict):
     server_time: datetime
 
 
-def task_out(task: Task) -> TaskOut:
-    """Return a task. Its type must have been read with it."""
+def task_out(task: Task, paused: Container[str] = ()) -> TaskOut:
+    """Return a task. Its type must have been read with it. `paused` has the types that wait."""
     key = task.idempotency_key
     progress: TaskProgressOut | None = None
     if isinstance(task.progress, dict):
@@ -184,6 +186,7 @@ def task_out(task: Task) -> TaskOut:
         "type": task.type.key,
         "version": task.type.version,
         "status": task.status,
+        "type_paused": task.status == Status.PENDING and task.type.key in paused,
         "priority": task.priority,
         "attempt": task.attempt,
         "max_attempts": task.max_attempts,
@@ -200,10 +203,10 @@ def task_out(task: Task) -> TaskOut:
     }
 
 
-def full_task_out(task: Task) -> FullTaskOut:
+def full_task_out(task: Task, paused: Container[str] = ()) -> FullTaskOut:
     """Return a task with its payload and all its errors."""
     return {
-        **task_out(task),
+        **task_out(task, paused),
         "payload": redact_payload(task.type.schema, task.payload),
         "errors": [
             {**_task_error_out(error), "traceback": error["traceback"]} for error in task.errors
@@ -211,9 +214,9 @@ def full_task_out(task: Task) -> FullTaskOut:
     }
 
 
-def new_task_out(task: Task, *, is_new: bool) -> NewTaskOut:
+def new_task_out(task: Task, *, is_new: bool, paused: Container[str] = ()) -> NewTaskOut:
     """Return a requested task, with whether it is new."""
-    return {**task_out(task), "is_new": is_new}
+    return {**task_out(task, paused), "is_new": is_new}
 
 
 def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
@@ -265,6 +268,7 @@ def task_type_out(
         "title": known.about.title,
         "description": known.about.about,
         "payload_schema": kind.schema,
+        "result_schema": known.about.result,
         "queue": kind.queue,
         "timeout_seconds": kind.timeout_seconds,
         "memory_bytes": kind.memory_bytes,

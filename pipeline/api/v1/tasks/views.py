@@ -15,10 +15,10 @@ from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS
-from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
 from pipeline.api.pagination import cursor_id, cursor_number, page_limit, paginated
 from pipeline.api.parameters import choice_parameter, text_parameter
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     BACKPRESSURE,
     INVALID_PAYLOAD,
     INVALID_TRANSITION,
@@ -42,6 +42,7 @@ from pipeline.api.v1.tasks.outputs import (
     task_events_out,
     task_out,
 )
+from pipeline.background.catalog import paused_types_among
 from pipeline.background.start import RATE, TaskRequest, start_tasks
 from pipeline.background.tasks import events_of_task, task_of, tasks_by_id, tasks_of
 from pipeline.database.instants import database_now
@@ -67,19 +68,22 @@ class Tasks(Endpoint):
         Tag.TASKS,
         Action.READ_COMPANY,
         PageOf[TaskOut],
-        parameters=(TASK_STATUS, OF_TASK_TYPE, *PAGED),
+        parameters=(TASK_STATUS, OF_TASK_TYPE, *PAGED, fields_parameter(TaskOut)),
         about="Ended tasks are kept for a week, dead ones for thirty days.",
     )
     def get(self, request: Request) -> Response:
         """Return the company's tasks, newest first."""
+        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         page = tasks_of(
-            authorize_company(caller_of(request), Action.READ_COMPANY).company_id,
+            company_id,
             status=choice_parameter(request, "status", Status),
             type_key=text_parameter(request, "type"),
             after=cursor_id(request),
             limit=page_limit(request),
         )
-        return endpoint_page_answer(request, paginated(page, task_out, task_cursor_after))
+        paused = paused_types_among(company_id, page.rows)
+        shape = partial(task_out, paused=paused)
+        return endpoint_page_answer(request, paginated(page, shape, task_cursor_after))
 
     @describes(
         "start_task",
@@ -97,7 +101,8 @@ class Tasks(Endpoint):
         caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
         [(task, is_new)] = _start_tasks_of_caller(request, caller, [endpoint_body(request, TaskIn)])
         where = {"Location": f"{request.path}/{task.id}"}
-        answer = new_task_out(task, is_new=is_new)
+        paused = paused_types_among(caller.company_id, [task])
+        answer = new_task_out(task, is_new=is_new, paused=paused)
         return Response(answer, status=201 if is_new else 200, headers=where)
 
 
@@ -121,7 +126,8 @@ class TaskBatch(Endpoint):
         started = _start_tasks_of_caller(
             request, caller, endpoint_body(request, TaskBatchIn)["tasks"]
         )
-        data = [new_task_out(task, is_new=is_new) for task, is_new in started]
+        paused = paused_types_among(caller.company_id, [task for task, _ in started])
+        data = [new_task_out(task, is_new=is_new, paused=paused) for task, is_new in started]
         where = {"Location": request.path.removesuffix("/batch")}
         return Response({"data": data}, status=201, headers=where)
 
@@ -135,7 +141,9 @@ class OneTask(Endpoint):
     def get(self, request: Request, task_id: UUID) -> Response:
         """Return a task with its payload and all its errors; 304 if nothing has changed."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        return endpoint_answer(request, full_task_out(task_of(caller.company_id, task_id)))
+        task = task_of(caller.company_id, task_id)
+        paused = paused_types_among(caller.company_id, [task])
+        return endpoint_answer(request, full_task_out(task, paused))
 
 
 class CancelTask(Endpoint):

@@ -35,6 +35,6 @@ class WebhookChangeIn(Shape):
 
 
 class RedeliverIn(Shape):
-    """From when on failed deliveries are sent again."""
+    """Deliveries that were made at this time or later, and have failed, are sent again."""
 
     since = Moment()

@@ -34,13 +34,13 @@ class WebhookOut(TypedDict):
 
 
 class NewWebhookOut(WebhookOut):
-    """An endpoint with a secret that was just made. This is the only time that it can be read."""
+    """An endpoint with its secret, which no other operation shows."""
 
     secret: str
 
 
 class WebhookDeliveryOut(TypedDict):
-    """An event on its way to an endpoint. `webhook_id` is the header that every attempt has."""
+    """An event on its way to an endpoint."""
 
     id: UUID
     webhook_id: str

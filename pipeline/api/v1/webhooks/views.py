@@ -15,7 +15,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endp
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import DELIVERY_STATE, OF_WEBHOOK_TYPE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problems import DUPLICATE_SUBMISSION, INVALID_TRANSITION, LIMIT_REACHED
+from pipeline.api.problem_types import DUPLICATE_SUBMISSION, INVALID_TRANSITION, LIMIT_REACHED
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
@@ -39,8 +39,8 @@ from pipeline.webhooks.endpoints import (
     change_webhook_endpoint,
     create_webhook_endpoint,
     delete_webhook_endpoint,
-    rotate_webhook_secret,
-    send_test_webhook,
+    rotate_endpoint_secret,
+    send_test_to_endpoint,
 )
 from pipeline.webhooks.redeliver import redeliver_one_webhook, start_redelivering_webhooks
 from pipeline.webhooks.types import TEST, TYPES
@@ -58,7 +58,7 @@ class Webhooks(Endpoint):
         """Return the company's endpoints, newest first."""
         company_id = authorize_company(caller_of(request), _MANAGE).company_id
         after, limit = pagination.cursor_id(request), pagination.page_limit(request)
-        page = reads.webhook_endpoints_of(company_id, after=after, limit=limit)
+        page = reads.read_webhook_endpoints(company_id, after=after, limit=limit)
         return endpoint_page_answer(
             request, pagination.paginated(page, webhook_out, lambda row: encode_cursor(str(row.id)))
         )
@@ -73,8 +73,12 @@ class Webhooks(Endpoint):
         refuses=(DUPLICATE_SUBMISSION, LIMIT_REACHED),
         headers=("Location",),
         about="The URL must be https and reachable from the internet. Only this answer shows the"
-        " secret. Deliveries are signed as Standard Webhooks 1.0 says. They come at least once, and"
-        " in no guaranteed order: `seq` in the body says which event of a job came first.",
+        " secret, and for five minutes a repetition under the same `Idempotency-Key`."
+        " Deliveries are signed as Standard Webhooks 1.0 says. They come at least once, and"
+        " in no guaranteed order: `seq` in the body says which event of a job came first. 409"
+        " `DUPLICATE_SUBMISSION` concerns the `Idempotency-Key`, not the URL: an endpoint was made"
+        " under it more than five minutes ago, or was changed since. It is `existing_id`; its"
+        " secret is not shown again. Without a key, the same URL twice makes two endpoints.",
     )
     def post(self, request: Request) -> Response:
         """Create an endpoint: 201. It is told of what happens from now on."""
@@ -126,12 +130,20 @@ class RotateSecret(Endpoint):
 
     answers_hold_secrets = True
 
-    @describes("rotate_webhook_secret", Tag.WEBHOOKS, _MANAGE, NewWebhookOut, takes=(Nothing,))
+    @describes(
+        "rotate_webhook_secret",
+        Tag.WEBHOOKS,
+        _MANAGE,
+        NewWebhookOut,
+        takes=(Nothing,),
+        about="Every request makes another secret, also under the same `Idempotency-Key`, and only"
+        " the last two sign. So do not send it again by a program if the answer is lost.",
+    )
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Make a new secret. For 24 hours the one before signs too."""
         caller = authorize_company(caller_of(request), _MANAGE)
         endpoint_body(request, Nothing)
-        row, secret = rotate_webhook_secret(company_id=caller.company_id, endpoint_id=webhook_id)
+        row, secret = rotate_endpoint_secret(company_id=caller.company_id, endpoint_id=webhook_id)
         return Response({**webhook_out(row), "secret": secret})
 
 
@@ -151,7 +163,7 @@ class TestWebhook(Endpoint):
         """Send a `webhook.test`: 202 and the delivery."""
         caller = authorize_company(caller_of(request), _MANAGE)
         endpoint_body(request, Nothing)
-        sent = send_test_webhook(company_id=caller.company_id, endpoint_id=webhook_id)
+        sent = send_test_to_endpoint(company_id=caller.company_id, endpoint_id=webhook_id)
         return Response(delivery_out(sent), status=202)
 
 
@@ -171,7 +183,7 @@ class Deliveries(Endpoint):
         type_ = parameters.text_parameter(request, "type")
         if type_ is not None and type_ not in (*TYPES, TEST):
             parameters.refuse_parameter("type", "Must be a type of webhooks.")
-        page = reads.webhook_deliveries_to(
+        page = reads.read_webhook_deliveries(
             _own_webhook(request, webhook_id),
             state=parameters.choice_parameter(request, "state", WebhookDelivery.State),
             type_=type_,
@@ -192,8 +204,8 @@ class OneDelivery(Endpoint):
     @describes("get_webhook_delivery", Tag.WEBHOOKS, _MANAGE, FullWebhookDeliveryOut, tagged=True)
     def get(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
         """Return a delivery with its body, and each attempt with its answer."""
-        delivery = reads.webhook_delivery_to(_own_webhook(request, webhook_id), delivery_id)
-        answer = full_delivery_out(delivery, reads.webhook_attempts_of([delivery.id]))
+        delivery = reads.read_webhook_delivery(_own_webhook(request, webhook_id), delivery_id)
+        answer = full_delivery_out(delivery, reads.read_webhook_attempts([delivery.id]))
         return endpoint_answer(request, answer)
 
 
@@ -251,4 +263,4 @@ class RedeliverFailed(Endpoint):
 
 def _own_webhook(request: Request, webhook_id: UUID) -> WebhookEndpoint:
     caller = authorize_company(caller_of(request), _MANAGE)
-    return reads.webhook_endpoint_of(caller.company_id, webhook_id)
+    return reads.read_webhook_endpoint(caller.company_id, webhook_id)

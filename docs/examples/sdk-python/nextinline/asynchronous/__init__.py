@@ -1,0 +1,1 @@
+"""Asynchronous client. The synchronous one is made from it: see make_sync.py."""

@@ -1,0 +1,1 @@
+"""Synchronous client, made by make_sync.py."""

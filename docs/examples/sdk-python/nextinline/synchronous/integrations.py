@@ -1,0 +1,79 @@
+"""Operations for systems that follow the company: feed, webhooks and test mode."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import cast
+
+from nextinline import models
+from nextinline.synchronous.resources import Resource
+
+
+class Events(Resource):
+    """All events of the company's jobs, in one feed."""
+
+    def pages(
+        self,
+        *,
+        cursor: str | None = None,
+        start: str | None = None,
+        expand: str | None = None,
+        wait_seconds: float | None = None,
+    ) -> Iterator[models.Feed]:
+        """Yield pages of the feed after a cursor; from the first event without one.
+
+        With `start="now"` and no cursor, the first page is empty: its `next_cursor` is the end.
+        Save a page's `next_cursor` after the work on it: then no crash loses an event. Ends where
+        the feed ends; with `wait_seconds`, waits that long and asks again, for ever.
+        `expand="application"` brings each event's application along, as it is now.
+        """
+        while True:
+            begins = None if cursor else start
+            query = {"cursor": cursor, "start": begins, "limit": 200, "expand": expand}
+            page = self._client.call("GET", "/events", query=query)
+            if page["data"] or begins:
+                yield page
+            elif wait_seconds is None:
+                return
+            else:
+                time.sleep(wait_seconds)
+            cursor = page["next_cursor"]
+
+
+class Webhooks(Resource):
+    """Endpoints of the company that are told of events."""
+
+    def create(
+        self, url: str, *, types: list[str] | None = None, idempotency_key: str | None = None
+    ) -> models.NewWebhook:
+        """Create an endpoint. Only this answer shows its secret, and a repetition for 5 minutes."""
+        body = {"url": url, "types": types or []}
+        made = self._client.call(
+            "POST", "/webhooks", json=body, idempotency_key=idempotency_key
+        )
+        return cast(models.NewWebhook, made)
+
+    def delete(self, webhook_id: str) -> None:
+        """Delete an endpoint and its secrets."""
+        self._client.call("DELETE", f"/webhooks/{webhook_id}")
+
+
+class Sandbox(Resource):
+    """Test mode: the clock of the sandbox. Needs a key that begins with `nilk_test_`."""
+
+    def clock(self) -> models.Clock:
+        """Return the time in the sandbox, and how far it is ahead."""
+        return cast(models.Clock, self._client.call("GET", "/test/clock"))
+
+    def advance(
+        self, seconds: int, *, idempotency_key: str | None = None
+    ) -> models.ClockAdvance:
+        """Move the clock forward: what falls due until then happens now."""
+        made = self._client.call(
+            "POST",
+            "/test/clock/advance",
+            json={"seconds": seconds},
+            idempotency_key=idempotency_key,
+        )
+        return cast(models.ClockAdvance, made)

@@ -1,0 +1,39 @@
+import type { components, operations } from "./schema.js";
+
+type Schemas = components["schemas"];
+
+export type Application = Schemas["Application"];
+export type ApplicationChange = Schemas["ApplicationChangeIn"];
+type ListQuery = NonNullable<operations["list_job_applications"]["parameters"]["query"]>;
+/** What a list of applications is limited to, its order, and the fields that are filled in. */
+export type ApplicationFilters = Omit<ListQuery, "cursor" | "fields">;
+export type Clock = Schemas["Clock"];
+export type ClockAdvance = Schemas["ClockAdvance"];
+export type Decision = Schemas["DecisionIn"];
+export type Event = Schemas["Event"];
+export type FullTask = Schemas["FullTask"];
+export type Job = Schemas["Job"];
+export type JobChange = Schemas["JobChangeIn"];
+export type NewJob = Schemas["JobIn"];
+export type NewTask = Schemas["NewTask"];
+export type NewWebhook = Schemas["NewWebhook"];
+/** A person by name and email, or one whom the company already knows. */
+export type NewApplication = ({ name: string; email: string } | { applicant_id: string; name?: string }) &
+  Pick<Schemas["SubmissionIn"], "external_id" | "metadata">;
+export type Person = Schemas["Person"];
+export type Pipeline = Schemas["Pipeline"];
+export type PortalToken = Schemas["PortalToken"];
+export type Reinstatement = Schemas["ReinstatementIn"];
+export type Summary = Schemas["Summary"];
+export type TaskIn = Schemas["TaskIn"];
+export type ToldEvent = Schemas["ToldEvent"];
+export type Verdict = Schemas["Verdict"];
+
+/** A page of any list. */
+export interface Page<Row> {
+  data: Row[];
+  next_cursor: string | null;
+}
+
+/** A page of the feed. Save `next_cursor` after the work on `data`. */
+export type FeedPage = Schemas["Feed"];

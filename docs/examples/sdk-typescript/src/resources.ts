@@ -1,0 +1,237 @@
+import { sleep, type NextInLine } from "./client.js";
+import type * as models from "./models.js";
+
+class Resource {
+  protected readonly client: NextInLine;
+
+  constructor(client: NextInLine) {
+    this.client = client;
+  }
+}
+
+export interface Repeatable {
+  idempotencyKey?: string | undefined;
+}
+
+/** Jobs and their lines. */
+export class Jobs extends Resource {
+  create(job: models.NewJob, options: Repeatable = {}): Promise<models.Job> {
+    return this.client.call("POST", "/jobs", { json: job, ...options });
+  }
+
+  get(jobId: string): Promise<models.Job> {
+    return this.client.call("GET", `/jobs/${jobId}`);
+  }
+
+  /** Return a job and its ETag, for `change`. */
+  async getWithETag(jobId: string): Promise<[models.Job, string]> {
+    const answer = await this.client.request("GET", `/jobs/${jobId}`);
+    return [(await answer.json()) as models.Job, answer.headers.get("etag") ?? ""];
+  }
+
+  /** Yield jobs: all of the key's company, or the open ones without a key. */
+  list(query: { status?: string; search?: string; external_id?: string } = {}): AsyncGenerator<models.Job> {
+    return this.client.items("/jobs", query);
+  }
+
+  /** Change a job. A change of capacity or policy needs the ETag of the job as read. */
+  change(jobId: string, changes: models.JobChange, etag?: string): Promise<models.Job> {
+    const headers: Record<string, string> = etag === undefined ? {} : { "If-Match": etag };
+    return this.client.call("PATCH", `/jobs/${jobId}`, { json: changes, headers });
+  }
+
+  open(jobId: string): Promise<models.Job> {
+    return this.client.call("POST", `/jobs/${jobId}/open`);
+  }
+
+  pause(jobId: string): Promise<models.Job> {
+    return this.client.call("POST", `/jobs/${jobId}/pause`);
+  }
+
+  close(jobId: string): Promise<models.Job> {
+    return this.client.call("POST", `/jobs/${jobId}/close`);
+  }
+
+  /** Yield the waitlist in order. */
+  queue(jobId: string): AsyncGenerator<models.Application> {
+    return this.client.items(`/jobs/${jobId}/queue`);
+  }
+
+  pipeline(jobId: string): Promise<models.Pipeline> {
+    return this.client.call("GET", `/jobs/${jobId}/pipeline`);
+  }
+
+  summary(jobId: string): Promise<models.Summary> {
+    return this.client.call("GET", `/jobs/${jobId}/summary`);
+  }
+
+  /** Yield the job's log after a seq. */
+  events(jobId: string, afterSeq = 0): AsyncGenerator<models.Event> {
+    return this.client.items(`/jobs/${jobId}/events`, { after_seq: afterSeq });
+  }
+
+  /** Verify the job's log, also against a seq and a hash that you noted earlier. */
+  verify(jobId: string, noted: { seq?: number; hash?: string } = {}): Promise<models.Verdict> {
+    return this.client.call("GET", `/jobs/${jobId}/verify`, { query: noted });
+  }
+}
+
+/** Applications. */
+export class Applications extends Resource {
+  /** Yield everybody who applied to a job, the latest first. */
+  list(jobId: string, filters: models.ApplicationFilters = {}): AsyncGenerator<models.Application> {
+    return this.client.items(`/jobs/${jobId}/applications`, filters);
+  }
+
+  /** Return the company's application with your own id, if there is one. */
+  async find(externalId: string): Promise<models.Application | null> {
+    const query = { external_id: externalId };
+    const found: models.Page<models.Application> = await this.client.call("GET", "/applications", { query });
+    return found.data[0] ?? null;
+  }
+
+  /** Submit a person to a job of the key's company: by name and email, or by `applicant_id`. */
+  submit(jobId: string, person: models.NewApplication, options: Repeatable = {}): Promise<models.Application> {
+    return this.client.call("POST", `/jobs/${jobId}/applications`, { json: person, ...options });
+  }
+
+  /** Apply to a job, with an applicant's token. */
+  apply(jobId: string, options: Repeatable = {}): Promise<models.Application> {
+    return this.client.call("POST", `/jobs/${jobId}/applications`, { json: {}, ...options });
+  }
+
+  /** Return an application; with `"decision"` also the company's decision. */
+  get(applicationId: string, expand?: "decision"): Promise<models.Application> {
+    return this.client.call("GET", `/applications/${applicationId}`, { query: { expand } });
+  }
+
+  /** Attach your own `external_id` or `metadata`. Changes nothing in the line. */
+  change(applicationId: string, changes: models.ApplicationChange): Promise<models.Application> {
+    return this.client.call("PATCH", `/applications/${applicationId}`, { json: changes });
+  }
+
+  /** Acknowledge the offered seat, with the person's token or a portal token. */
+  acknowledge(applicationId: string): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/acknowledge`);
+  }
+
+  /** Withdraw, with the person's token or a portal token. */
+  withdraw(applicationId: string): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/withdraw`);
+  }
+
+  /** Decide. Any outcome frees the seat. `reason` is a code for the log, and `note` free text beside it. */
+  remove(applicationId: string, decision: models.Decision, options: Repeatable = {}): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/remove`, { json: decision, ...options });
+  }
+
+  /** Give a person the place back that they had before their last missed deadline. */
+  reinstate(applicationId: string, why: models.Reinstatement, options: Repeatable = {}): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/reinstate`, { json: why, ...options });
+  }
+
+  /** Yield an application's events, oldest first, each with a sentence. */
+  timeline(applicationId: string): AsyncGenerator<models.ToldEvent> {
+    return this.client.items(`/applications/${applicationId}/timeline`);
+  }
+}
+
+/** People who have applied to the company. */
+export class Applicants extends Resource {
+  get(applicantId: string): Promise<models.Person> {
+    return this.client.call("GET", `/applicants/${applicantId}`);
+  }
+
+  /** Return the company's applicant with an address, if there is one. */
+  async find(email: string): Promise<models.Person | null> {
+    const found: models.Page<models.Person> = await this.client.call("GET", "/applicants", { query: { email } });
+    return found.data[0] ?? null;
+  }
+
+  /** Yield a person's applications, newest first. */
+  applications(applicantId: string): AsyncGenerator<models.Application> {
+    return this.client.items(`/applicants/${applicantId}/applications`);
+  }
+
+  /** Make a token with which your own site acts for a person, for some minutes. */
+  createToken(applicantId: string, lifetimeSeconds?: number): Promise<models.PortalToken> {
+    const json = lifetimeSeconds === undefined ? {} : { lifetime_seconds: lifetimeSeconds };
+    return this.client.call("POST", `/applicants/${applicantId}/tokens`, { json });
+  }
+}
+
+/** All events of the company's jobs, in one feed. */
+export class Events extends Resource {
+  /**
+   * Yield pages of the feed after a cursor; from the first event without one. Save a page's
+   * `next_cursor` after the work on it: then no crash loses an event. Ends where the feed ends; with
+   * `waitSeconds`, waits that long and asks again, for ever. `expand: "application"` brings each
+   * event's application along, as it is now. With `start: "now"` and no cursor, the first page is
+   * empty: its `next_cursor` is the end.
+   */
+  async *pages(
+    options: { cursor?: string; start?: "now"; expand?: "application"; waitSeconds?: number } = {},
+  ): AsyncGenerator<models.FeedPage> {
+    let cursor = options.cursor;
+    for (;;) {
+      const start = cursor === undefined ? options.start : undefined;
+      const query = { cursor, start, limit: 200, expand: options.expand };
+      const page: models.FeedPage = await this.client.call("GET", "/events", { query });
+      if (page.data.length > 0 || start !== undefined) {
+        yield page;
+      } else if (options.waitSeconds === undefined) {
+        return;
+      } else {
+        await sleep(options.waitSeconds);
+      }
+      cursor = page.next_cursor;
+    }
+  }
+}
+
+/** Background work. */
+export class Tasks extends Resource {
+  start(task: models.TaskIn): Promise<models.NewTask> {
+    return this.client.call("POST", "/tasks", { json: task });
+  }
+
+  get(taskId: string): Promise<models.FullTask> {
+    return this.client.call("GET", `/tasks/${taskId}`);
+  }
+
+  /** Return a task once it has ended. Throws if it has not after `atMostSeconds`. */
+  async wait(taskId: string, options: { everySeconds?: number; atMostSeconds?: number } = {}): Promise<models.FullTask> {
+    const { everySeconds = 1, atMostSeconds = 600 } = options;
+    for (let waited = 0; waited <= atMostSeconds; waited += everySeconds) {
+      const task = await this.get(taskId);
+      if (!["PENDING", "RUNNING", "CANCELLING"].includes(task.status)) return task;
+      await sleep(everySeconds);
+    }
+    throw new Error(`the task ${taskId} has not ended`);
+  }
+}
+
+/** Endpoints of the company that are told of events. */
+export class Webhooks extends Resource {
+  /** Create an endpoint. Only this answer shows its secret, and a repetition for five minutes. */
+  create(url: string, types: string[] = [], options: Repeatable = {}): Promise<models.NewWebhook> {
+    return this.client.call("POST", "/webhooks", { json: { url, types }, ...options });
+  }
+
+  async delete(webhookId: string): Promise<void> {
+    await this.client.call("DELETE", `/webhooks/${webhookId}`);
+  }
+}
+
+/** Test mode: the clock of the sandbox. Needs a key that begins with `nilk_test_`. */
+export class Sandbox extends Resource {
+  /** Return the time in the sandbox, and how far it is ahead. */
+  clock(): Promise<models.Clock> {
+    return this.client.call("GET", "/test/clock");
+  }
+
+  /** Move the clock forward: what falls due until then happens now. */
+  advance(seconds: number, options: Repeatable = {}): Promise<models.ClockAdvance> {
+    return this.client.call("POST", "/test/clock/advance", { json: { seconds }, ...options });
+  }
+}

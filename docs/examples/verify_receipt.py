@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""Check receipts of Next in Line, and the log of a job, without asking anybody.
+
+    python3 verify_receipt.py --keys keys.json receipt-12.json receipt-40.json --log log.jsonl
+
+The keys are those at /.well-known/next-in-line-keys.json of the site: save them with your first
+receipt. Receipts alone prove that the site signed them, and that they fit each other. With the log,
+this also proves that it is the one you were shown, that your place never got worse without a named
+event, and that nobody behind you was promoted before you without a named reason. Both hold up to
+your last receipt: no receipt binds what came later. Needs only Python and the package
+`cryptography`; uses no network. The exit code is 0 if everything is proved, 1 if not, and 2 if a
+file cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+FIRST_DIGEST = bytes(32)
+WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
+Facts = dict[str, Any]
+
+
+class Unreadable(Exception):
+    """A file that is not what it should be."""
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description="Check receipts and the log of a job.")
+    options.add_argument("receipts", nargs="+", type=Path, help="receipts of one application")
+    options.add_argument("--keys", type=Path, required=True, help="the site's public keys")
+    options.add_argument("--log", nargs="*", type=Path, default=[], help="the job's log, in order")
+    given = options.parse_args()
+    try:
+        keys = read_keys(given.keys)
+        receipts = [(path.name, read_json(path)) for path in given.receipts]
+        rows = [row for path in given.log for row in read_log(path)]
+        problems, proofs = verify(keys, receipts, rows)
+    except Unreadable as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        print(f"A receipt or the log does not have the expected form: {error!r}", file=sys.stderr)
+        return 2
+    for line in [f"ok       {each}" for each in proofs] + [f"PROBLEM  {each}" for each in problems]:
+        print(line)
+    print("Not everything holds." if problems else "Everything that can be checked holds.")
+    return 1 if problems else 0
+
+
+def verify(
+    keys: dict[str, Ed25519PublicKey], named: list[tuple[str, Facts]], rows: list[Facts]
+) -> tuple[list[str], list[str]]:
+    """Return what does not hold, and what is proved."""
+    problems, proofs = [], []
+    genuine: list[tuple[str, Facts]] = []
+    for name, receipt in named:
+        if problem := forgery(keys, receipt):
+            problems.append(f"{name}: {problem}")
+        else:
+            genuine.append((name, receipt))
+            proofs.append(f"{name}: signed by {receipt['issuer']} for event {receipt['seq']}")
+    genuine.sort(key=lambda each: each[1]["seq"])
+    problems += contradictions(genuine, with_log=bool(rows))
+    if rows and genuine:
+        found, shown = verify_log(genuine, rows)
+        problems += found
+        proofs += shown
+    return problems, proofs
+
+
+def forgery(keys: dict[str, Ed25519PublicKey], receipt: Facts) -> str:
+    """Say what is wrong with a receipt's signature; nothing, if it is genuine."""
+    if receipt.get("kind") != "receipt" or receipt.get("version") != 1:
+        return "this is no receipt that this program knows"
+    key = keys.get(str(receipt.get("key")))
+    if key is None:
+        return f"forged, or of another site: there is no key {receipt.get('key')}"
+    signed = {name: value for name, value in receipt.items() if name != "signature"}
+    try:
+        key.verify(base64.b64decode(str(receipt.get("signature"))), canonical(signed))
+    except (InvalidSignature, ValueError):
+        return f"forged or changed: the key {receipt['key']} did not sign this"
+    return ""
+
+
+def contradictions(receipts: list[tuple[str, Facts]], *, with_log: bool) -> list[str]:
+    """Compare receipts in order of their events. Two of the same event must agree."""
+    problems = []
+    for (name, one), (later, two) in pairwise(receipts):
+        if (one["job"], one["application"]) != (two["job"], two["application"]):
+            raise Unreadable(f"{name} and {later} are of different applications.")
+        same = ("chain_head", "log_digest", "order_key", "status")
+        if one["seq"] == two["seq"] and any(one[fact] != two[fact] for fact in same):
+            problems.append(
+                f"{later}: it shows another history up to event {two['seq']} than {name}"
+            )
+        before, after = key_of(one["order_key"]), key_of(two["order_key"])
+        if before and after and after > before and not with_log:
+            problems.append(
+                f"{later}: the place got worse after {name}, from {before} to {after};"
+                " only the log names the event"
+            )
+    return problems
+
+
+def verify_log(receipts: list[tuple[str, Facts]], rows: list[Facts]) -> tuple[list[str], list[str]]:
+    """Check the log's rows, compare it with the receipts, and follow the line through it."""
+    digests, problem = digests_of(rows)
+    problems = [problem] if problem else rewritings(receipts, rows, digests)
+    if problems:
+        return problems, []
+    line = Line(str(receipts[0][1]["job"]), str(receipts[0][1]["application"]))
+    bound = receipts[-1][1]["seq"]
+    for row in rows[:bound]:
+        line.take(row)
+        for name, receipt in receipts:
+            if receipt["seq"] == row["seq"]:
+                line.problems += [f"{name}: {text}" for text in line.differences(receipt)]
+    proofs = [f"events 1 to {bound} of the log are those that the receipts are bound to"]
+    if not line.problems:
+        upto = f"up to event {bound}"
+        proofs.append(f"{upto}, your place never got worse but by the named events")
+        proofs.append(f"{upto}, nobody behind you was promoted before you but for named reasons")
+    if later := len(rows) - bound:
+        line.notes.append(f"{later} later events are bound to no receipt and were not checked")
+    return line.problems, proofs + line.notes
+
+
+def rewritings(
+    receipts: list[tuple[str, Facts]], rows: list[Facts], digests: list[str]
+) -> list[str]:
+    """Name the events about which the log says something else than when a receipt was signed."""
+    good = 0
+    for name, receipt in receipts:
+        seq = receipt["seq"]
+        if seq > len(rows):
+            return [f"{name}: rows {len(rows) + 1} to {seq} of the log are missing"]
+        same_head = rows[seq - 1]["hash"] == receipt["chain_head"]
+        if digests[seq] != receipt["log_digest"] or not same_head:
+            what = f"the log was rewritten: what it says about events {good + 1} to {seq}"
+            return [f"{name}: {what} is not what it said when this receipt was signed"]
+        good = seq
+    return []
+
+
+def digests_of(rows: list[Facts]) -> tuple[list[str], str]:
+    """Return the digest after each number of rows, and the first row that is wrong, if any."""
+    digest, digests = FIRST_DIGEST, [FIRST_DIGEST.hex()]
+    for number, row in enumerate(rows, start=1):
+        if row.get("seq") != number:
+            return (
+                digests,
+                f"row {number} of the log is missing; row {row.get('seq')} is in its place",
+            )
+        content = {name: value for name, value in row.items() if name != "leaf"}
+        leaf = hashlib.sha256(canonical(content))
+        if leaf.hexdigest() != row.get("leaf"):
+            return digests, f"row {number} of the log was changed: its content is not what it was"
+        digest = hashlib.sha256(digest + leaf.digest()).digest()
+        digests.append(digest.hex())
+    return digests, ""
+
+
+class Line:
+    """The line as the log tells it, seen by one of its people."""
+
+    def __init__(self, job: str, application: str) -> None:
+        self.me = hashlib.sha256(f"{job}:{application}".encode()).hexdigest()[:32]
+        self.people: dict[str, Facts] = {}
+        self.job: Facts = {}
+        self.next_ticket = 0
+        # The place of each person before their last offer, which alone can be given back.
+        self.offered: dict[str, tuple[int, int] | None] = {}
+        self.missed = 0
+        self.problems: list[str] = []
+        self.notes: list[str] = []
+
+    def take(self, row: Facts) -> None:
+        """Follow the line through one more event."""
+        who = row["application"]
+        if who is None:
+            self.job = row["data"]
+        else:
+            before = self.people.get(who, {})
+            now = {"status": row["to_status"], "misses": 0} | row["data"]
+            self.check_anybodys_key(row, before, now)
+            if who == self.me:
+                self.check_my_key(row, before, now)
+            elif now["status"] in SEATED and before.get("status") not in SEATED:
+                self.check_promotion(row, before)
+            elif row["event"] == "REINSTATED" and self.is_ahead(now):
+                self.notes.append(
+                    f"event {row['seq']} gave somebody a former place back, ahead of you"
+                )
+            self.people[who] = now
+        self.next_ticket = row["data"]["next_ticket"]
+
+    def check_anybodys_key(self, row: Facts, before: Facts, now: Facts) -> None:
+        """Check that everybody joins at the end, and keeps their place until they lose it."""
+        for wrong in self.false_places(row, before, now):
+            self.problems.append(f"event {row['seq']} {wrong}")
+        if now["status"] not in SEATED and row["event"] in ("DECAYED", "LAPSED"):
+            if row["at"] < (before.get("deadline") or ""):
+                self.problems.append(
+                    f"event {row['seq']} counts as missed a deadline that had not passed"
+                )
+        elif before.get("status") == WAITING and now["status"] in SEATED:
+            self.offered[row["application"]] = key_of(before)
+        if row["from_status"] is None:  # the place at which they would have joined
+            places = self.job["policy"]["penalty_places"] * now["decay_count"]
+            self.offered[row["application"]] = (now["next_ticket"] + places, row["seq"])
+
+    def false_places(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
+        """Say what no rule allows about a place after an event."""
+        event, old, new = row["event"], key_of(before), key_of(now)
+        if now["status"] in SEATED and before.get("status", WAITING) not in (WAITING, *SEATED):
+            yield "gave a seat to somebody who had left"
+        elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
+            yield "gave back a place that this person never held"
+        elif event == "VERIFIED" and old != new:
+            yield "verified an address and changed the place"
+        joins = now["status"] == WAITING and event not in ("REINSTATED", "VERIFIED")
+        if joins and (new is None or new[0] < self.next_ticket):
+            yield f"let somebody into the line at {new}, ahead of its end"
+
+    def check_my_key(self, row: Facts, before: Facts, now: Facts) -> None:
+        """Name each event that changed my place in the order."""
+        seq, old, new = row["seq"], key_of(before), key_of(now)
+        if row["event"] == "LAPSED" and before.get("verify_by"):
+            self.notes.append(f"event {seq}: it ended, because your address was not verified")
+        elif row["event"] in ("DECAYED", "LAPSED"):
+            self.missed = seq
+            self.notes.append(f"event {seq}: you missed a deadline ({row['event']})")
+        elif row["event"] == "REINSTATED":
+            self.notes.append(f"event {seq}: your former place was given back, {new}")
+        elif old and new and old != new:
+            self.problems.append(
+                f"event {seq} changed your place from {old} to {new} for no reason"
+            )
+
+    def check_promotion(self, row: Facts, before: Facts) -> None:
+        """Check that nobody with a larger key gets a seat while I wait and may be promoted."""
+        me = self.people.get(self.me, {})
+        mine, theirs = key_of(me), key_of(before)
+        if me.get("status") != WAITING or mine is None or (theirs and theirs < mine):
+            return
+        if me.get("verify_by"):
+            reason = "your address was not verified yet"
+        elif (me.get("eligible_at") or "") > row["at"]:
+            reason = f"your cool-down after event {self.missed} had not ended"
+        else:
+            whom = f"somebody behind you, {theirs or 'who just came'},"
+            what = f"event {row['seq']} gave a seat to {whom} while you waited at {mine}"
+            self.problems.append(f"{what}, for no named reason")
+            return
+        self.notes.append(f"event {row['seq']} promoted somebody behind you: {reason}")
+
+    def is_ahead(self, place: Facts) -> bool:
+        mine, theirs = key_of(self.people.get(self.me, {})), key_of(place)
+        return mine is not None and theirs is not None and theirs < mine
+
+    def differences(self, receipt: Facts) -> list[str]:
+        """Compare what a receipt says with what the log says at its event."""
+        me = self.people.get(self.me)
+        if me is None:
+            return ["the log does not know this application"]
+        in_line = (each for each in self.people.values() if each["status"] == WAITING)
+        waiting = [each for each in in_line if not each.get("verify_by")]
+        position = 1 + sum(map(self.is_ahead, waiting)) if me in waiting else None
+        both = {
+            "status": (receipt["status"], me["status"]),
+            "order key": (key_of(receipt["order_key"]), key_of(me)),
+            "position": (receipt["position"], position),
+            "length of the line": (receipt["people_waiting"], len(waiting)),
+            "number of misses": (receipt["misses"], me["decay_count"]),
+        }
+        return [
+            f"its {name} is {shown}, but by the log {said}"
+            for name, (shown, said) in both.items()
+            if shown != said
+        ]
+
+
+def key_of(place: Facts | None) -> tuple[int, int] | None:
+    """Return the place in the order: smaller is sooner."""
+    if not place or place.get("ticket") is None:
+        return None
+    return place["ticket"], place["tie"]
+
+
+def canonical(facts: Facts) -> bytes:
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def read_keys(path: Path) -> dict[str, Ed25519PublicKey]:
+    try:
+        found = {}
+        for key in read_json(path)["keys"]:
+            raw = base64.b64decode(key["public_key"], validate=True)
+            if key["id"] != hashlib.sha256(raw).hexdigest()[:16]:
+                raise Unreadable(f"{path}: the key {key['id']} is not the one of that id.")
+            found[key["id"]] = Ed25519PublicKey.from_public_bytes(raw)
+        return found
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"{path} holds no keys: {error!r}") from None
+
+
+def read_json(path: Path) -> Facts:
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise Unreadable(f"{path} cannot be read: {error}") from None
+    if not isinstance(facts, dict):
+        raise Unreadable(f"{path} is no JSON object.")
+    return facts
+
+
+def read_log(path: Path) -> list[Facts]:
+    """Read a log: one row per line as downloaded, or a page of the API."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if text.lstrip().startswith('{"data"'):
+            return list(json.loads(text)["data"])
+        return [json.loads(line) for line in text.splitlines() if line]
+    except (OSError, ValueError, KeyError, RecursionError) as error:
+        raise Unreadable(f"{path} cannot be read: {error}") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

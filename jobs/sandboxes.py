@@ -1,0 +1,45 @@
+"""Sandboxes: the company beside a live one in which its programs are tried out.
+
+A sandbox is a company of its own, so nothing in it can be taken for live data. It has no members of
+its own: `jobs.team` and the pages read those of the live company.
+"""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+from django.db import transaction
+
+from jobs.errors import CompanyNotFound
+from jobs.models import NAME_LENGTH, Company
+
+security = logging.getLogger("security")
+
+SUFFIX = " (test)"
+
+
+def sandbox_of(company_id: UUID) -> Company | None:
+    """Return a live company's sandbox, if it has one, in one query."""
+    return Company.objects.filter(sandbox_of_id=company_id).first()
+
+
+@transaction.atomic
+def find_or_create_sandbox(company_id: UUID) -> Company:
+    """Return a live company's sandbox, which is created at the first call.
+
+    A sandbox has none: its own id returns itself. Raises CompanyNotFound.
+    """
+    company = Company.objects.select_for_update(no_key=True).filter(id=company_id).first()
+    if company is None:
+        raise CompanyNotFound
+    if company.is_test:
+        return company
+    sandbox, is_new = Company.objects.get_or_create(
+        sandbox_of=company,
+        defaults={"name": company.name[: NAME_LENGTH - len(SUFFIX)] + SUFFIX},
+    )
+    if is_new:
+        ids = {"company": str(company_id), "sandbox": str(sandbox.id)}
+        security.info("sandbox.created", extra=ids)
+    return sandbox

@@ -1,0 +1,51 @@
+"""Pages at the URIs of problems: when each occurs, and what to do then."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from pipeline.api.field_errors import FIELD_CODES
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES, VALIDATION_ERROR
+from pipeline.api.problems import problem
+
+KINDS = {kind.slug: kind for kind in ALL_PROBLEM_TYPES}
+
+
+@require_safe
+def problem_list_page(request: HttpRequest) -> HttpResponse:
+    """List every kind of problem, with a link to its page."""
+    rows = [(kind, _text_with_code(kind.about)) for kind in ALL_PROBLEM_TYPES]
+    return render(request, "api/problems.html", {"rows": rows})
+
+
+@require_safe
+def problem_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Explain one kind of problem, with an example. Raises Http404."""
+    kind = KINDS.get(slug)
+    if kind is None:
+        raise Http404
+    example = problem(kind, request)
+    context = {
+        "kind": kind,
+        "about": _text_with_code(kind.about),
+        "remedy": _text_with_code(kind.remedy),
+        "example": [
+            (name, example[name]) for name in ("type", "title", "status", "code", "detail")
+        ],
+        "field_codes": FIELD_CODES.items() if kind is VALIDATION_ERROR else (),
+    }
+    return render(request, "api/problem.html", context)
+
+
+def _text_with_code(text: str) -> SafeString:
+    """Mark up the parts of a text between backticks as code."""
+    parts = enumerate(text.split("`"))
+    return format_html_join(
+        "",
+        "{}",
+        ((format_html("<code>{}</code>", part) if number % 2 else part,) for number, part in parts),
+    )

@@ -1,0 +1,158 @@
+"""Lists of applications for a company: those to a job, and the one with an id of its own."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.annotations.write import normalised_tag
+from pipeline.api.access import authorize_company, own_job
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint, endpoint_page_answer
+from pipeline.api.openapi.parameters import (
+    EXPAND_DECISION,
+    EXPAND_LIST,
+    OF_APPLICATIONS,
+    PAGED,
+    WITH_EXTERNAL_ID,
+)
+from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
+from pipeline.api.pagination import cursor_id, cursor_place, page_limit
+from pipeline.api.parameters import (
+    choice_parameter,
+    flag_parameter,
+    metadata_parameter,
+    moment_parameter,
+    refuse_parameter,
+    search_parameter,
+    text_parameter,
+    whole_parameter,
+)
+from pipeline.api.v1.applications.outputs import (
+    ApplicationOut,
+    ApplicationsOut,
+    TotalOut,
+    applications_out,
+)
+from pipeline.api.v1.outputs import PageOf
+from pipeline.domain.permissions import Action
+from pipeline.domain.states import Outcome, Status
+from pipeline.selectors.applications import application_with_external_id
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.job_applications import (
+    ORDERS,
+    USUAL_ORDER,
+    ApplicationFilters,
+    ListedPage,
+    ListOrder,
+    ListPlace,
+    count_listed_applications,
+    list_applications,
+    search_applications,
+)
+from pipeline.selectors.search import NamePlace
+
+# Which order a list has by default, if it is limited by this parameter.
+_BY_END = ("ended_after", "ended_before")
+
+
+class JobApplicationList(Endpoint):
+    """`GET /jobs/{id}/applications`"""
+
+    @describes(
+        "list_job_applications",
+        Tag.APPLICATIONS,
+        Action.READ_COMPANY,
+        ApplicationsOut,
+        parameters=(*OF_APPLICATIONS, *PAGED, EXPAND_LIST, fields_parameter(ApplicationOut)),
+        about="`position` is null here: `/queue` has the waitlist in order. A page can be shorter "
+        "than `limit` although others follow: with some filters, one request searches only 5,000 "
+        "applications. Go on until `next_cursor` is null.",
+    )
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """Return the applications to a job, ended ones too, the latest first."""
+        _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
+        filters, search = _list_filters(request), search_parameter(request)
+        limit = page_limit(request)
+        order = _list_order(request)
+        if search:
+            if "sort" in request.query_params or "total" in self.expanded:
+                refuse_parameter("search", "Send neither sort nor expand=total with a search.")
+            place = cursor_place(request, str, UUID)
+            page = search_applications(
+                job.company_id,
+                job_id,
+                search,
+                filters,
+                after=NamePlace(*place) if place else None,
+                limit=limit,
+            )
+        else:
+            page = _sorted_list(request, job_id, filters, order, limit)
+        total: TotalOut | None = None
+        if "total" in self.expanded:
+            counted = count_listed_applications(job_id, filters, order)
+            total = {"count": counted.people, "exact": counted.exact}
+        rows = applications_out(page.rows, with_decisions="decision" in self.expanded)
+        next_cursor = encode_cursor(*page.next) if page.next else None
+        payload = {"data": rows, "next_cursor": next_cursor, "total": total}
+        return endpoint_page_answer(request, payload)
+
+
+class Applications(Endpoint):
+    """`/applications`"""
+
+    @describes(
+        "find_applications",
+        Tag.APPLICATIONS,
+        Action.READ_COMPANY,
+        PageOf[ApplicationOut],
+        parameters=(WITH_EXTERNAL_ID, *PAGED, EXPAND_DECISION, fields_parameter(ApplicationOut)),
+    )
+    def get(self, request: Request) -> Response:
+        """Find the company's application with an `external_id`: one or none."""
+        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        page_limit(request), cursor_id(request)
+        external_id = text_parameter(request, "external_id")
+        if external_id is None or not request.query_params["external_id"]:
+            refuse_parameter("external_id", "Send the application's external_id.")
+        found = application_with_external_id(company_id, external_id)
+        rows = applications_out(found, with_decisions="decision" in self.expanded)
+        return Response({"data": rows, "next_cursor": None})
+
+
+def _list_filters(request: Request) -> ApplicationFilters:
+    tag = text_parameter(request, "tag")
+    return ApplicationFilters(
+        status=choice_parameter(request, "status", Status),
+        outcome=choice_parameter(request, "outcome", Outcome),
+        applied_after=moment_parameter(request, "applied_after"),
+        applied_before=moment_parameter(request, "applied_before"),
+        ended_after=moment_parameter(request, "ended_after"),
+        ended_before=moment_parameter(request, "ended_before"),
+        min_decay_count=whole_parameter(request, "min_decay_count", low=0, high=10_000),
+        verified=flag_parameter(request, "verified"),
+        tag=None if tag is None else normalised_tag(tag),
+        external_id=text_parameter(request, "external_id"),
+        metadata=metadata_parameter(request),
+    )
+
+
+def _list_order(request: Request) -> ListOrder:
+    by_end = any(name in request.query_params for name in _BY_END)
+    name: Any = request.query_params.get("sort", "-ended_at" if by_end else USUAL_ORDER)
+    if name not in ORDERS:
+        refuse_parameter("sort", f"Must be one of {', '.join(ORDERS)}.")
+    return ORDERS[name]
+
+
+def _sorted_list(
+    request: Request, job_id: UUID, filters: ApplicationFilters, order: ListOrder, limit: int
+) -> ListedPage:
+    place = cursor_place(request, datetime, UUID)
+    after = ListPlace(*place) if place else None
+    return list_applications(job_id, filters, order=order, after=after, limit=limit)

@@ -1,0 +1,120 @@
+"""Endpoints for receipts of an application, and the log of its line without names."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api.access import seen_application
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint, endpoint_answer
+from pipeline.api.openapi.parameters import AFTER_SEQ, PAGED
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.pagination import cursor_seq, page_limit, paginated
+from pipeline.api.throttles import check_throttle
+from pipeline.api.v1.outputs import Count, Hash, PageOf
+from pipeline.domain.permissions import Action
+from pipeline.domain.states import Outcome, Status
+from pipeline.receipts.opaque_log import opaque_rows
+from pipeline.receipts.receipt import issue_receipt
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.jobs import job_facts
+from pipeline.selectors.page import Page
+
+# A time as it is signed: UTC, with six digits of microseconds.
+SignedTime = Annotated[str, ("format", "date-time")]
+
+
+class OrderKeyOut(TypedDict):
+    """A place in the order of a line; the smaller one is sooner, by ticket and then by tie."""
+
+    ticket: Count
+    tie: Count
+
+
+class ReceiptOut(TypedDict):
+    """A signed receipt. The signature covers all other fields as JSON: sorted keys, no spaces."""
+
+    kind: str
+    version: Count
+    issuer: str
+    job: UUID
+    application: UUID
+    status: Annotated[str, Status]
+    outcome: Annotated[str, Outcome] | None
+    order_key: OrderKeyOut | None
+    position: int | None
+    people_waiting: Count
+    misses: Count
+    deadline: SignedTime | None
+    seq: Count
+    chain_head: Hash
+    log_digest: Hash
+    policy_version: Count
+    issued_at: SignedTime
+    key: str
+    signature: str
+
+
+class OpaqueEventOut(TypedDict):
+    """An event of a log that names nobody. `application` is an opaque id."""
+
+    seq: Count
+    event: str
+    application: str | None
+    from_status: str | None
+    to_status: str | None
+    cause_seq: Count | None
+    policy_version: Count
+    at: SignedTime
+    data: dict[str, Any]
+    hash: Hash
+    leaf: Hash
+
+
+class ApplicationReceipt(Endpoint):
+    """`/applications/{id}/receipt`"""
+
+    @describes(
+        "get_receipt",
+        Tag.APPLICATIONS,
+        Action.READ_APPLICATION,
+        ReceiptOut,
+        about="`verify_receipt.py` verifies it without the site, with the public keys at"
+        " `/.well-known/next-in-line-keys.json`. For a very long log, the first receipt takes more"
+        " than one request: 503 `BUSY` until it is ready.",
+    )
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """Return a receipt of the application's place, signed and bound to the log so far."""
+        caller = caller_of(request)
+        seen_application(caller, application_id)
+        check_throttle(request, "verify", caller.log_name)
+        return Response(issue_receipt(application_id))
+
+
+class ApplicationLog(Endpoint):
+    """`/applications/{id}/log`"""
+
+    @describes(
+        "list_log_of_application",
+        Tag.APPLICATIONS,
+        Action.READ_APPLICATION,
+        PageOf[OpaqueEventOut],
+        parameters=(AFTER_SEQ, *PAGED),
+        about="`event` is `LEFT` for everybody who withdrew, was decided on or closed out."
+        " `leaf` is the SHA-256 of the row without it, as JSON: sorted keys, no spaces. A receipt's"
+        " `log_digest` is the SHA-256 over the digest before a row, at first 32 zero bytes, and"
+        " that row's `leaf`.",
+    )
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """Return a page of the log of the application's line, oldest first, naming nobody."""
+        facts = seen_application(caller_of(request), application_id)
+        after, limit = cursor_seq(request), page_limit(request)
+        upto = job_facts(facts.job_id).seq
+        rows = list(opaque_rows(facts.job_id, after=after, upto=min(upto, after + limit)))
+        page = Page(rows, more=after + limit < upto)
+        payload = paginated(page, dict, lambda row: encode_cursor(row["seq"]))
+        return endpoint_answer(request, payload)

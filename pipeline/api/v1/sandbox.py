@@ -1,0 +1,121 @@
+"""Endpoints of test mode: the clock of a sandbox, read and moved."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypedDict
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api.access import authorize_company
+from pipeline.api.callers import CompanyCaller, caller_of
+from pipeline.api.endpoint import Endpoint, endpoint_body
+from pipeline.api.idempotency import idempotent_row_id
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.problem_types import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX
+from pipeline.api.v1.fields import Shape, Whole
+from pipeline.domain.errors import NotASandbox
+from pipeline.domain.permissions import Action
+from pipeline.line.company_clock import read_company_clock
+from pipeline.selectors.sandboxes import events_since
+from pipeline.services.advance_clock import MOST_SECONDS, advance_clock, jobs_behind_clock
+
+
+class ClockAdvanceIn(Shape):
+    """Number of seconds by which to move the clock."""
+
+    seconds = Whole(min_value=1, max_value=MOST_SECONDS)
+
+
+class ClockOut(TypedDict):
+    """The clock of a sandbox."""
+
+    now: datetime
+    clock_offset_seconds: int
+    jobs_behind: int
+
+
+class EventCountOut(TypedDict):
+    """Number of events of a kind."""
+
+    event: str
+    count: int
+
+
+class ClockAdvanceOut(ClockOut):
+    """An advance of a sandbox's clock, and what has happened since its beginning."""
+
+    id: UUID
+    seconds: int
+    began_at: datetime
+    events: list[EventCountOut]
+
+
+class SandboxClock(Endpoint):
+    """`/test/clock`"""
+
+    @describes(
+        "get_clock",
+        Tag.SANDBOX,
+        Action.READ_COMPANY,
+        ClockOut,
+        refuses=(NOT_A_SANDBOX,),
+    )
+    def get(self, request: Request) -> Response:
+        """Return the time in the sandbox, and how far it is ahead."""
+        return Response(_clock_out(_caller_in_sandbox(request, Action.READ_COMPANY)))
+
+
+class AdvanceSandboxClock(Endpoint):
+    """`/test/clock/advance`"""
+
+    @describes(
+        "advance_clock",
+        Tag.SANDBOX,
+        Action.ADVANCE_CLOCK,
+        ClockAdvanceOut,
+        takes=(ClockAdvanceIn,),
+        refuses=(NOT_A_SANDBOX, CLOCK_MOVING, CLOCK_LIMIT),
+        about="Deadlines, cool-downs and reminders before the new time happen now, each at its own "
+        "time, and webhooks tell of them at once. If very much is due, the rest is settled in the "
+        "background: `jobs_behind` is then not 0, and changes of those jobs are refused with 409 "
+        "`CLOCK_MOVING`.",
+    )
+    def post(self, request: Request) -> Response:
+        """Move the sandbox's clock forward; once for each Idempotency-Key."""
+        caller = _caller_in_sandbox(request, Action.ADVANCE_CLOCK)
+        given = endpoint_body(request, ClockAdvanceIn)
+        made = advance_clock(
+            company_id=caller.company_id,
+            seconds=given["seconds"],
+            actor=caller.actor,
+            advance_id=idempotent_row_id(request),
+        )
+        counted = events_since(caller.company_id, made.began_at)
+        answer: ClockAdvanceOut = {
+            **_clock_out(caller),
+            "id": made.id,
+            "seconds": made.seconds,
+            "began_at": made.began_at,
+            "events": [{"event": event, "count": count} for event, count in counted],
+        }
+        return Response(answer)
+
+
+def _caller_in_sandbox(request: Request, action: Action) -> CompanyCaller:
+    """Return the caller, if they may take the action in a sandbox. Raises NotASandbox."""
+    caller = authorize_company(caller_of(request), action)
+    if not caller.is_test:
+        raise NotASandbox
+    return caller
+
+
+def _clock_out(caller: CompanyCaller) -> ClockOut:
+    clock = read_company_clock(caller.company_id)
+    return {
+        "now": clock.now,
+        "clock_offset_seconds": clock.offset_seconds,
+        "jobs_behind": jobs_behind_clock(caller.company_id).count(),
+    }

@@ -1,0 +1,125 @@
+"""Check of an imported file before anybody is admitted, and the start of the import after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import timedelta
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models.functions import Now
+
+from applicants.services import checked_applicant_address
+from pipeline.background.start import TaskRequest, start_tasks
+from pipeline.domain.errors import StoredFileNotFound
+from pipeline.domain.states import Actor, Status
+from pipeline.files.write import FILE_KEPT_DAYS
+from pipeline.imports.admit import (
+    keep_refused_rows,
+    leave_check_of_import,
+    lock_import_to_admit,
+)
+from pipeline.imports.read_file import read_file
+from pipeline.imports.rows import ImportRow, Refusal, rows_in
+from pipeline.imports.start import IMPORT
+from pipeline.models import Application, ImportRefusal, ImportRun, StoredFile, StoredPart
+from tasks.enqueue import Enqueued
+
+# How many parts of the file a transaction checks.
+PARTS_AT_ONCE = 10
+
+
+def check_import_rows(
+    import_id: UUID,
+    *,
+    is_cancelled: Callable[[], bool] = lambda: False,
+    after_batch: Callable[[ImportRun], None] = lambda run: None,
+) -> ImportRun:
+    """Store which rows an import would refuse now, and why, and return its progress.
+
+    Nobody is admitted and the job is not locked, so the answer holds for this moment only. Starts
+    again from the first row, however far an earlier check came. Does nothing if the import has
+    begun. Raises ImportRun.DoesNotExist. Must not be called inside a transaction.
+    """
+    with transaction.atomic(durable=True):
+        run = lock_import_to_admit(import_id)
+        read_file(run)
+        if run.check_only and not run.finished_at:
+            ImportRefusal.objects.filter(run=run).delete()
+            run.next_row = run.refused = 0
+            run.checked_at = None
+            run.save(update_fields=["next_row", "refused", "checked_at"])
+    rows_checked, last_part = 0, -1
+    while run.check_only and not (run.finished_at or run.checked_at or is_cancelled()):
+        with transaction.atomic(durable=True):
+            run = lock_import_to_admit(import_id)
+            if not run.check_only or run.next_row != rows_checked:
+                return run  # the import was started, or another worker checks the file
+            parts = StoredPart.objects.filter(file_id=import_id, number__gt=last_part)
+            some = list(parts.order_by("number")[:PARTS_AT_ONCE])
+            rows = [row for part in some for row in rows_in(bytes(part.data))]
+            if some:
+                last_part = some[-1].number
+                refused = _refusals_of_checked_rows(run.file.job_id, rows)
+                keep_refused_rows(run, refused)
+                rows_checked = run.next_row = run.next_row + len(rows)
+                run.refused += len(refused)
+                run.save(update_fields=["next_row", "refused"])
+            else:
+                ImportRun.objects.filter(file_id=import_id).update(checked_at=Now())
+                run.refresh_from_db(fields=["checked_at"])
+        after_batch(run)
+    return run
+
+
+def _refusals_of_checked_rows(
+    job_id: UUID, rows: Iterable[ImportRow]
+) -> list[tuple[ImportRow, Refusal]]:
+    """Return the rows that would be refused, by the rules of `pipeline.imports.admit`."""
+    refused, sound = [], []
+    for row in rows:
+        found = row.refusal
+        if found is None:
+            found = Refusal.BAD_EMAIL
+            with suppress(ValidationError):
+                if checked_applicant_address(row.email) == row.email:
+                    found = None
+        if found is None:
+            sound.append(row)
+        else:
+            refused.append((row, found))
+    # An unverified application is no obstacle: the import takes it over.
+    live = Application.objects.filter(job_id=job_id, verify_by=None).exclude(status=Status.INACTIVE)
+    theirs = live.filter(applicant__email__in=[row.email for row in sound])
+    in_line = set(theirs.values_list("applicant__email", flat=True))
+    refused += [(row, Refusal.ALREADY_APPLIED) for row in sound if row.email in in_line]
+    return refused
+
+
+@transaction.atomic
+def start_checked_import(
+    *, company_id: UUID, import_id: UUID, actor: Actor, producer: str
+) -> Enqueued | None:
+    """Start the import of a file that was only checked so far. None if it has been started.
+
+    `actor` is the member whom the log will name. Raises StoredFileNotFound, and the errors of
+    `start_tasks`.
+    """
+    try:
+        run = lock_import_to_admit(import_id)
+    except ImportRun.DoesNotExist:
+        raise StoredFileNotFound from None
+    if run.file.company_id != company_id or actor.id is None:
+        raise StoredFileNotFound
+    if not run.check_only or run.finished_at:
+        return None
+    leave_check_of_import(run)
+    ImportRun.objects.filter(file_id=import_id).update(started_by=actor.id)
+    order = TaskRequest(IMPORT, {"import_id": str(import_id)})
+    (task,) = start_tasks(company_id=company_id, producer=producer, requests=[order])
+    StoredFile.objects.filter(id=import_id).update(
+        task_id=task.id, expires_at=Now() + timedelta(days=FILE_KEPT_DAYS)
+    )
+    return task

@@ -1,0 +1,127 @@
+"""Misses that can be given back: the last one of an application, and the place that it cost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from applicants.models import ERASED
+from pipeline.domain.errors import AlreadyApplied, NotReinstatable
+from pipeline.domain.states import Actor, Move
+from pipeline.line.admission import offer_free_seat
+from pipeline.line.event_log import LogEntry, logged_time
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.moves import make_move
+from pipeline.line.round_trips import fetch_in_one_trip
+from pipeline.models import Application, ApplicationRow
+
+# The last miss of an application, unless it was given back: its seq and deadline, and the place
+# before it. A person who was offered a seat on applying had none: theirs is the one at which they
+# would have joined, by the rules of that time. Also whether the miss was given back, and what
+# forbids that: the person was erased, has another live application or applied again later.
+READ_MISS = """
+SELECT miss.seq, miss.effective_at,
+       coalesce((stood.data ->> 'ticket')::bigint,
+                (stood.data ->> 'next_ticket')::bigint + (stood.data ->> 'decay_count')::bigint * (
+                    SELECT (rules.data -> 'policy' ->> 'penalty_places')::bigint
+                    FROM pipeline_event rules
+                    WHERE rules.job_id = own.job_id AND rules.application_id IS NULL
+                      AND rules.seq < stood.seq
+                    ORDER BY rules.seq DESC LIMIT 1
+                )),
+       coalesce((stood.data ->> 'tie')::bigint, stood.seq),
+       coalesce(miss.event = 'REINSTATED', false),
+       starts_with(person.email, %(erased)s),
+       EXISTS (
+           SELECT FROM pipeline_application other
+           WHERE other.applicant_id = own.applicant_id AND other.job_id = own.job_id
+             AND other.id <> own.id AND other.status <> 'INACTIVE'
+       ),
+       EXISTS (
+           SELECT FROM pipeline_application other
+           WHERE other.applicant_id = own.applicant_id AND other.job_id = own.job_id
+             AND other.applied_at > own.applied_at AND other.verify_by IS NULL
+       )
+FROM pipeline_application own
+JOIN applicants_applicant person ON person.id = own.applicant_id
+LEFT JOIN LATERAL (
+    SELECT seq, event, effective_at FROM pipeline_event
+    WHERE application_id = own.id AND event IN ('DECAYED', 'LAPSED', 'REINSTATED')
+    ORDER BY seq DESC LIMIT 1
+) miss ON true
+LEFT JOIN LATERAL (
+    SELECT seq, data FROM pipeline_event
+    WHERE application_id = own.id AND seq < miss.seq
+      AND (to_status = 'WAITLIST' OR from_status IS NULL)
+    ORDER BY seq DESC LIMIT 1
+) stood ON true
+WHERE own.id = %(application)s
+"""
+
+
+class LastMiss(NamedTuple):
+    """Last miss of an application and the place before it; None if it has not missed anything.
+
+    `is_given_back`: the company has already taken that miss back.
+    """
+
+    seq: int | None
+    deadline: datetime | None
+    ticket: int | None
+    tie: int | None
+    is_given_back: bool
+    is_erased: bool
+    is_live_elsewhere: bool
+    has_applied_again: bool
+
+    def refuse_giving_back(self) -> None:
+        """Refuse to give the place back. Raises AlreadyApplied, NotReinstatable."""
+        if self.seq is None:
+            raise NotReinstatable(why="This application has missed no deadline.")
+        if self.is_erased:
+            raise NotReinstatable(why="The data of this person was erased.")
+        if self.is_live_elsewhere:
+            raise AlreadyApplied
+        if self.has_applied_again:
+            raise NotReinstatable(
+                why="The person has applied to this job again since. That application counts."
+            )
+
+
+def read_last_miss(application: Application | ApplicationRow) -> LastMiss:
+    """Return the last miss of an application."""
+    values = {"application": application.id, "erased": ERASED}
+    (rows,) = fetch_in_one_trip(READ_MISS, parameters=values)
+    return LastMiss(*rows[0])
+
+
+def give_place_back(
+    job: LockedJob,
+    application: Application,
+    miss: LastMiss,
+    *,
+    actor: Actor,
+    facts: dict[str, Any],
+) -> LogEntry:
+    """Return a person of a settled line to the place before their last miss.
+
+    The miss and its cool-down no longer count. A free seat is offered to them, because nobody else
+    is eligible while one is free. Raises IllegalMove.
+    """
+    assert miss.deadline is not None  # noqa: S101  there is a miss
+    assert miss.ticket is not None  # noqa: S101  and a place before it
+    application.ticket, application.tie = miss.ticket, miss.tie
+    application.decay_count -= 1
+    application.eligible_at = application.outcome = application.ended_at = None
+    application.status_since = job.now
+    job.head_ticket = min(job.head_ticket, miss.ticket)
+    entry = make_move(
+        job,
+        application,
+        Move.REINSTATE,
+        actor=actor,
+        cause_seq=miss.seq,
+        facts=facts | {"missed": logged_time(miss.deadline)},
+    )
+    offer_free_seat(job, application, cause_seq=entry.seq)
+    return entry

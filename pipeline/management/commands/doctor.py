@@ -1,0 +1,119 @@
+"""`manage.py doctor`: say what is wrong with this installation, and what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from pipeline.management.doctor import (
+    background_findings,
+    database_findings,
+    machine_findings,
+    site_findings,
+)
+from pipeline.management.doctor.address_findings import address_findings
+from pipeline.management.doctor.findings import Finding, Level, found_problem
+
+Check = Callable[[], Iterable[Finding]]
+
+ALWAYS: dict[str, Check] = {
+    "settings": site_findings.settings_findings,
+    "secrets": machine_findings.secret_findings,
+    "static files": machine_findings.static_file_findings,
+    "time zones": machine_findings.time_zone_findings,
+    "disk": machine_findings.disk_findings,
+    "anchors": machine_findings.anchor_findings,
+}
+# Left out if the database cannot be reached.
+IN_DATABASE: dict[str, Check] = {
+    "server": database_findings.server_findings,
+    "notifications": database_findings.notification_findings,
+    "clock": database_findings.clock_findings,
+    "migrations": database_findings.migration_findings,
+}
+# Left out as well if migrations are missing, because they read the tables.
+IN_TABLES: dict[str, Check] = {
+    "roles": database_findings.role_findings,
+    "log": database_findings.trigger_findings,
+    "workers": background_findings.worker_findings,
+    "line": background_findings.line_findings,
+    "tasks": background_findings.task_findings,
+}
+CAN_BE_SKIPPED = [*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]
+
+
+class Command(BaseCommand):
+    requires_system_checks = ()  # they are one of the findings
+    help = (
+        "Check this installation: settings, database, workers, emails and, with --url, the proxies "
+        "in front. Each line says ok, warning or problem, and what to do. Exits with 1 if there is "
+        "a problem. Changes nothing."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--url", default="", help="public address of the site, to ask it there")
+        parser.add_argument("--send-to", default="", metavar="ADDRESS", help="send a test email")
+        parser.add_argument(
+            "--skip", action="append", default=[], choices=CAN_BE_SKIPPED, help="leave out a check"
+        )
+        parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+    def handle(self, *, url: str, send_to: str, skip: list[str], json: bool, **_: Any) -> None:
+        found = list(findings_of_doctor(url=url, send_to=send_to, skip=skip))
+        problems = [finding for _, finding in found if finding.level is Level.PROBLEM]
+        if json:
+            self.stdout.write(doctor_json(found))
+        else:
+            self.print_findings(found)
+        if problems:
+            raise CommandError(f"{len(problems)} problems found.")
+
+    def print_findings(self, found: list[tuple[str, Finding]]) -> None:
+        """Print a line for each finding, and one below it that says what to do."""
+        styles = {
+            Level.OK: self.style.SUCCESS,
+            Level.WARNING: self.style.WARNING,
+            Level.PROBLEM: self.style.ERROR,
+        }
+        for name, finding in found:
+            level = styles[finding.level](f"{finding.level:8}")
+            self.stdout.write(f"{level} {name:14} {finding.text}")
+            if finding.advice:
+                self.stdout.write(f"{'':24}{finding.advice}")
+
+
+def findings_of_doctor(
+    *, url: str, send_to: str, skip: Collection[str]
+) -> Iterable[tuple[str, Finding]]:
+    """Yield each check's name with its findings. A check that fails is a problem itself."""
+    checks = ALWAYS | {"email": partial(site_findings.email_findings, send_to=send_to)}
+    reached = list(database_findings.connection_findings())
+    yield from (("database", finding) for finding in reached)
+    if all(finding.level is Level.OK for finding in reached):
+        checks |= IN_DATABASE
+        if not database_findings.missing_migrations():
+            checks |= IN_TABLES
+    if url:
+        checks["address"] = partial(address_findings, url)
+    for name, check in checks.items():
+        if name in skip:
+            continue
+        try:
+            yield from [(name, finding) for finding in check()]
+        except Exception as error:  # one broken check must not hide the others
+            text = f"The check failed: {type(error).__name__}: {' '.join(str(error).split())}"
+            yield name, found_problem(text, "Correct what the error names, or report it.")
+
+
+def doctor_json(found: list[tuple[str, Finding]]) -> str:
+    """Return the findings as JSON, for programs."""
+    rows = [
+        {"check": name, "level": each.level, "message": each.text, "advice": each.advice}
+        for name, each in found
+    ]
+    is_well = all(each.level is not Level.PROBLEM for _, each in found)
+    return json.dumps({"ok": is_well, "findings": rows}, indent=2)

@@ -1,0 +1,1 @@
+"""Demo: three companies with a past of eight weeks, a job that moves, and a job to try out."""

@@ -1,0 +1,100 @@
+"""Records of a company besides its lines: imports, weekly reports, a schedule, a dead letter."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models.functions import Now
+from uuid_utils.compat import uuid7
+
+from pipeline.background.errors import WorkError
+from pipeline.background.schedules import Plan, create_company_schedule
+from pipeline.background.start import TaskRequest, start_tasks
+from pipeline.config.demo import demo_address
+from pipeline.imports.admit import admit_rows
+from pipeline.imports.start import start_import
+from pipeline.imports.task import result_of_import
+from pipeline.management.demo.past import Acts, JobPast
+from pipeline.models import StoredFile
+from pipeline.reports.read import KEY, report_schedule_id
+from pipeline.reports.weekly import make_weekly_report
+from pipeline.stats.job_week import Week
+from tasks.models import Task
+from tasks.models.statuses import Status as TaskStatus
+
+REPORTS = 4
+_REFUSED_ROWS = (
+    "Nora Lind,nora.lind@",
+    ",somebody@demo.example",
+    "Otto Lind,otto.lind@demo.example",
+    "Otto Lind,otto.lind@demo.example",
+)
+# Days ago, file, number of people, rows that are refused or repeat one.
+IMPORTS = ((5.1, "spring-fair.csv", 14, ()), (2.2, "referrals.csv", 9, _REFUSED_ROWS))
+
+
+def import_in_past(
+    *, job: JobPast, file_name: str, people: list[str], more: tuple[str, ...] = ()
+) -> None:
+    """Import people at the simulated time, in this process.
+
+    Its task is over at that time, too. Columns that the tables fill in themselves are set to the
+    simulated time.
+    """
+    rows = [f"{each},{demo_address(each)}" for each in people]
+    content = "\n".join(["name,email", *rows, *more]).encode()
+    import_id = uuid7()
+    task = start_import(
+        company_id=job.company_id,
+        job_id=job.job_id,
+        name=file_name,
+        content=[content],
+        actor=job.staff,
+        producer=f"member:{job.staff.id}",
+        file_id=import_id,
+    )
+    run = admit_rows(import_id)
+    StoredFile.objects.filter(id=import_id).update(created_at=Now())
+    Task.objects.filter(id=task.id).update(
+        created_at=Now(),
+        started_at=Now(),
+        finished_at=Now(),
+        status=TaskStatus.SUCCEEDED,
+        attempt=1,
+        result=result_of_import(run),
+    )
+
+
+def plan_reports_of_past(acts: Acts, job: JobPast) -> None:
+    """Plan the reports of the last weeks, each for the Monday morning after its week."""
+    week = Week.last_whole(acts.clock.end, "UTC")
+    for back in range(REPORTS):
+        monday = week.end - timedelta(weeks=back)
+        acts.plan(
+            min(monday + timedelta(hours=8), acts.clock.end - timedelta(seconds=1)),
+            lambda: make_weekly_report(job_id=job.job_id, company_id=job.company_id),
+        )
+
+
+def schedule_reports_of_demo(job: JobPast) -> None:
+    """Schedule a job's weekly reports, as its page does."""
+    create_company_schedule(
+        company_id=job.company_id,
+        plan=Plan(
+            name="Weekly report of Shipwright",
+            cron="0 8 * * 1",
+            type_key=KEY,
+            payload={"job_id": str(job.job_id), "zone": "UTC"},
+        ),
+        schedule_id=report_schedule_id(job.job_id),
+        actor=f"member:{job.staff.id}",
+    )
+
+
+def start_failing_task_of_demo(company_id: UUID, staff_id: UUID) -> None:
+    """Start a task that fails until it is a dead letter, where companies may start such tasks."""
+    order = TaskRequest("demo.sleep", {"then": "fail", "label": "An example of a failure"})
+    with suppress(WorkError):
+        start_tasks(company_id=company_id, producer=f"member:{staff_id}", requests=[order])

@@ -1,0 +1,234 @@
+"""Seeding of the demo: its past under the simulated clock, then the jobs whose log starts now."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from random import Random
+from uuid import UUID, uuid5
+
+from django.db import connection
+from django.db.models.functions import Now
+
+from applicants.services import find_or_create_applicant
+from jobs.accounts import set_first_password
+from jobs.companies import create_company
+from jobs.keys import create_api_key, find_api_key
+from jobs.models import USUAL_SCOPES, ApiKey, Company, Job, User
+from jobs.team import add_member
+from pipeline.config.demo import APPLICANT, OWNER, demo_address
+from pipeline.config.env import STATE_DIR
+from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.line.follow_up import unregister_follow_up
+from pipeline.management.demo.clock import simulated_clock
+from pipeline.management.demo.past import Acts, JobPast
+from pipeline.management.demo.plans import (
+    APPLICATIONS_OF_ONE,
+    COMPANIES,
+    FIRST_NAMES,
+    LAST_NAMES,
+    MOVING,
+    RESERVED,
+    RIGGER,
+    SHIPWRIGHT,
+    STORY,
+    WEEKS,
+    LiveJob,
+    PlannedCompany,
+)
+from pipeline.management.demo.records import (
+    IMPORTS,
+    import_in_past,
+    plan_reports_of_past,
+    schedule_reports_of_demo,
+    start_failing_task_of_demo,
+)
+from pipeline.notifications.outbox import outbox_tasks, start_outbox
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.apply import apply
+from pipeline.services.lifecycle import create_job
+from tasks.advisory_locks import SEED_DEMO
+
+KEY_NAME = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """Access to the demo. `job_id` is the job that moves by itself, `story_id` the one to try out.
+
+    `password` is the owner's, or empty if the owner has changed it.
+    """
+
+    company_id: UUID
+    job_id: UUID
+    story_id: UUID
+    api_key: str
+    password: str
+
+
+def seed_demo_company() -> Demo:
+    """Create the missing parts of the demo. Existing parts keep people's changes."""
+    is_new = _company_of_demo(COMPANIES[0]) is None
+    if any(_company_of_demo(plan) is None for plan in COMPANIES):
+        write_past_of_demo()
+    company = Company.objects.filter(memberships__user__email=OWNER).earliest("created_at")
+    staff_id = User.objects.get(email=OWNER).id
+    staff = Actor(ActorKind.COMPANY, staff_id)
+    if is_new:
+        start_failing_task_of_demo(company.id, staff_id)
+    moving, story = (seed_live_job(job, company, staff) for job in (MOVING, STORY))
+    key, password = _demo_api_key(company), _demo_password(company)
+    return Demo(company.id, moving, story, key, password)
+
+
+def demo_job_id(company: Company, title: str, seconds: float = 0) -> UUID:
+    """Return the id of a demo job, the same at each start.
+
+    It holds the company's time plus some seconds, because lists of jobs are ordered by id.
+    """
+    milliseconds = int((company.created_at.timestamp() + seconds) * 1_000)
+    whole = bytearray(milliseconds.to_bytes(6) + uuid5(company.id, title).bytes[6:])
+    whole[6] = whole[6] & 0x0F | 0x70
+    return UUID(bytes=bytes(whole))
+
+
+def _company_of_demo(plan: PlannedCompany) -> Company | None:
+    return Company.objects.filter(memberships__user__email=plan.owner).first()
+
+
+def write_past_of_demo() -> None:
+    """Write the past of the missing companies, all of it in one transaction.
+
+    No email is derived from it: nobody waits for one about last month.
+    """
+    with simulated_clock() as clock, quiet_past():
+        clock.set(clock.end - timedelta(weeks=WEEKS, hours=1))
+        with connection.cursor() as cursor:  # two commands at once would make two demos
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SEED_DEMO])
+        acts, newcomers = Acts(clock), names_of_newcomers()
+        past: dict[str, JobPast] = {}
+        for plan in COMPANIES:
+            if _company_of_demo(plan) is None:
+                past |= plan_past_of_company(acts, plan, newcomers)
+        if SHIPWRIGHT.posting.title in past:
+            plan_records_of_past(acts, past, newcomers)
+        acts.play()
+
+
+def plan_past_of_company(
+    acts: Acts, plan: PlannedCompany, newcomers: Iterator[str]
+) -> dict[str, JobPast]:
+    """Create a company with its team, and plan the past of its jobs, by title."""
+    company = create_company(name=plan.name, owner_email=plan.owner)
+    Company.objects.filter(id=company.id).update(created_at=Now())
+    company.refresh_from_db()
+    for email, role in plan.colleagues:
+        add_member(company_id=company.id, email=email, role=role)
+    staff_id = User.objects.get(email=plan.owner).id
+    return {
+        job.posting.title: JobPast(
+            acts,
+            job,
+            job_id=demo_job_id(company, job.posting.title, (WEEKS * 7 - job.created) * 86_400),
+            company_id=company.id,
+            staff_id=staff_id,
+            newcomers=newcomers,
+        )
+        for job in plan.jobs
+    }
+
+
+def plan_records_of_past(acts: Acts, past: dict[str, JobPast], newcomers: Iterator[str]) -> None:
+    """Plan what the first company has besides its lines, and the applications of one person."""
+    rigger, shipwright = past[RIGGER.posting.title], past[SHIPWRIGHT.posting.title]
+    for days_ago, file_name, number, more in IMPORTS:
+        people = list(islice(newcomers, number))
+        values = {"job": rigger, "file_name": file_name, "people": people, "more": more}
+        rigger.plan_at(days_ago, import_in_past, **values)
+    plan_reports_of_past(acts, shipwright)
+    for title, days_ago in APPLICATIONS_OF_ONE:
+        if title in past:
+            past[title].plan_at(days_ago, past[title].add, name=APPLICANT, left_alone=True)
+    at_end = acts.clock.end - timedelta(seconds=1)
+    acts.plan(at_end, lambda: schedule_reports_of_demo(shipwright))
+
+
+def names_of_newcomers() -> Iterator[str]:
+    """Yield names in a random order that is always the same; no name twice."""
+    names = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES]
+    Random("newcomers").shuffle(names)  # noqa: S311  no secret
+    return iter([name for name in names if name not in RESERVED])
+
+
+@contextmanager
+def quiet_past() -> Iterator[None]:
+    """Derive no emails, and log no decisions: neither happened when it is said to have."""
+    security = logging.getLogger("security")
+    level = security.level
+    security.setLevel(logging.WARNING)
+    unregister_follow_up(outbox_tasks)
+    try:
+        yield
+    finally:
+        start_outbox()
+        security.setLevel(level)
+
+
+def seed_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
+    """Create a job whose log starts now, with its people, unless it exists; return its id."""
+    job_id = demo_job_id(company, plan.posting.title, WEEKS * 7 * 86_400)
+    if Job.objects.filter(id=job_id).exists():
+        return job_id
+    create_job(
+        job_id=job_id,
+        company_id=company.id,
+        posting=plan.posting,
+        capacity=plan.capacity,
+        policy=plan.policy,
+        actor=staff,
+    )
+    for number, name in enumerate(plan.people):
+        person = find_or_create_applicant(demo_address(name))
+        actor = Actor(ActorKind.APPLICANT, person.id)
+        made = apply(job_id=job_id, applicant_id=person.id, name=name, actor=actor)
+        if number < plan.confirmed and made.status == Status.PENDING_ACKNOWLEDGMENT:
+            acknowledge(application_id=made.id, actor=actor)
+    return job_id
+
+
+def _demo_api_key(company: Company) -> str:
+    """Return the demo's key. It is kept in a file beside the embedded database."""
+    file = STATE_DIR / f"demo_api_key.{company.id}"
+    if file.exists() and find_api_key(file.read_text()):
+        return file.read_text()
+    ApiKey.objects.filter(company=company, name=KEY_NAME).delete()
+    _row, key = create_api_key(company_id=company.id, name=KEY_NAME, scopes=USUAL_SCOPES)
+    _keep_demo_secret(file, key)
+    return key
+
+
+def _demo_password(company: Company) -> str:
+    """Return the owner's password, kept in a file beside the key. A changed password is kept."""
+    file = STATE_DIR / f"demo_password.{company.id}"
+    owner = User.objects.get(email=OWNER)
+    if not owner.has_usable_password():
+        _keep_demo_secret(file, secrets.token_urlsafe(12))
+        set_first_password(user_id=owner.id, password=file.read_text())
+        return file.read_text()
+    kept = file.read_text() if file.exists() else ""
+    return kept if kept and owner.check_password(kept) else ""
+
+
+def _keep_demo_secret(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.touch(mode=0o600)
+    fresh.write_text(text)
+    fresh.replace(path)

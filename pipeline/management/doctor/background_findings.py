@@ -1,0 +1,69 @@
+"""Findings about background work: both workers, overdue jobs, dead letters, breakers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pipeline.line.event_log import logged_time
+from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
+from pipeline.selectors.health import LastSeen, health_of_decay_worker, health_of_task_worker
+from pipeline.stats.site_gauges import read_site_vitals
+from tasks.stats.site import site_dead_depth, site_open_breakers, site_paused_types
+
+# Longer than any pause of a worker that is being replaced.
+OVERDUE_SECONDS = 60.0
+
+WORKERS: dict[str, tuple[Callable[[], LastSeen], str]] = {
+    "decay worker": (health_of_decay_worker, "manage.py run_decay"),
+    "task worker": (health_of_task_worker, "manage.py run_tasks"),
+}
+
+
+def worker_findings() -> Iterator[Finding]:
+    """Check that a worker of each kind was seen in the last 30 seconds."""
+    for name, (last_seen, command) in WORKERS.items():
+        seen = last_seen()
+        if seen.is_alive:
+            yield found_ok(f"A {name} is running.")
+        else:
+            since = f"since {logged_time(seen.at)}" if seen.at else "yet, or not for days"
+            yield found_problem(f"No {name} was seen {since}.", f"Start {command}.")
+
+
+def line_findings() -> Iterator[Finding]:
+    """Check that deadlines are settled and no seat is left empty."""
+    vitals = read_site_vitals()
+    if vitals.oldest_overdue_seconds > OVERDUE_SECONDS:
+        yield found_problem(
+            f"{vitals.overdue_jobs} jobs are due to be settled, the first for"
+            f" {vitals.oldest_overdue_seconds:.0f} s.",
+            "Start a decay worker; if one is running, its log names the jobs that it set aside.",
+        )
+    elif vitals.idle_seats_with_eligible and not vitals.overdue_jobs:
+        yield found_warning(
+            f"{vitals.idle_seats_with_eligible} seats are free although somebody could take them.",
+            "If this stays, run manage.py run_decay --once and manage.py verify_log.",
+        )
+    else:
+        yield found_ok("Deadlines are settled, and no seat is left empty.")
+
+
+def task_findings() -> Iterator[Finding]:
+    """Check for dead letters, open breakers and paused types."""
+    dead, breakers, paused = site_dead_depth(), site_open_breakers(), site_paused_types()
+    if dead:
+        counts = ", ".join(f"{count} of {name}" for name, count in sorted(dead.items()))
+        yield found_warning(
+            f"Dead letters wait for a decision: {counts}.", "Run manage.py tasks dead."
+        )
+    if breakers:
+        yield found_warning(
+            f"Too many runs fail, so these types are held back: {', '.join(breakers)}.",
+            "Run manage.py tasks list --status PENDING, and look for the cause of the failures.",
+        )
+    if paused:
+        yield found_warning(
+            f"These types are paused: {', '.join(paused)}.", "Run manage.py tasks resume TYPE."
+        )
+    if not (dead or breakers or paused):
+        yield found_ok("No dead letters, and no type is paused or held back.")

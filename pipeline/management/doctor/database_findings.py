@@ -1,0 +1,200 @@
+"""Findings about the database: server, settings, roles, log's triggers, migrations, clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pgtrigger
+import psycopg
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from pipeline.database.binaries import OLDEST_MAJOR
+from pipeline.database.errors import ClusterError
+from pipeline.database.instants import database_now
+from pipeline.database.roles import owners_of_tables, role_may_rewrite_log, tables_without_rights
+from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
+from pipeline.models import Event
+from pipeline.selectors.health import missing_migrations, unknown_migrations
+from tasks.listen import connect_to_listen
+
+# Settings that each connection of the site asks for. A pooler can lose them.
+SESSION = {
+    "lock_timeout": "3s",
+    "idle_in_transaction_session_timeout": "30s",
+    "plan_cache_mode": "force_generic_plan",
+}
+# Without these, a crash of the machine can lose or damage committed data.
+DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
+CONNECTIONS_PERCENT = 80
+CHANNEL = "doctor"
+NOTIFY_SECONDS = 2.0
+MOST_NAMED = 5
+# Signed links, authenticator apps and TLS go by this machine's clock.
+CLOCK_WARNING_SECONDS, CLOCK_PROBLEM_SECONDS = 2.0, 30.0
+
+
+def connection_findings() -> Iterator[Finding]:
+    """Connect, and check the version and whether the server accepts writes."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT current_user, pg_database_size(current_database()) / 1000000,"
+                " pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'"
+            )
+            user, megabytes, is_standby, is_read_only = cursor.fetchone()
+    except (DatabaseError, ClusterError) as error:
+        yield found_problem(
+            f"The database cannot be reached: {' '.join(str(error).split())}",
+            "Start PostgreSQL, or correct DATABASE_URL. The rest of the database was not checked.",
+        )
+        return
+    number = connection.connection.info.server_version
+    version = f"PostgreSQL {number // 10_000}.{number % 10_000}"
+    if number // 10_000 < OLDEST_MAJOR:
+        yield found_problem(f"{version} is too old.", f"Upgrade to {OLDEST_MAJOR} or newer.")
+    elif is_standby or is_read_only:
+        yield found_problem(
+            f"{version} accepts no writes.",
+            "Promote this server, or point DATABASE_URL at the primary.",
+        )
+    else:
+        yield found_ok(f"{version}, reached as {user}; the database takes {megabytes} MB.")
+
+
+def server_findings() -> Iterator[Finding]:
+    """Check the server's settings that matter, and how many connections are left."""
+    names = [*DURABLE, "autovacuum", "server_encoding", *SESSION]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, current_setting(name) FROM unnest(%s::text[]) name", [names])
+        now = dict(cursor.fetchall())
+        cursor.execute(
+            "SELECT count(*), current_setting('max_connections')::int FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend'"
+        )
+        used, most = cursor.fetchone()
+    if unsafe := [name for name in DURABLE if now[name] == "off"]:
+        yield found_problem(
+            f"Off, so that a crash can lose committed data: {', '.join(unsafe)}.",
+            "Switch them on in postgresql.conf.",
+        )
+    if now["autovacuum"] == "off":
+        yield found_problem("autovacuum is off: tables grow without limit.", "Switch it on.")
+    if now["server_encoding"] != "UTF8":
+        yield found_problem(
+            f"The database's encoding is {now['server_encoding']}: some names cannot be stored.",
+            "Create the database with ENCODING 'UTF8'.",
+        )
+    if lost := [name for name, wanted in SESSION.items() if now[name] != wanted]:
+        yield found_warning(
+            f"A pooler has dropped settings of the connection: {', '.join(lost)}.",
+            "Set them on the role with ALTER ROLE … SET, or connect without the pooler.",
+        )
+    is_nearly_full = 100 * used >= CONNECTIONS_PERCENT * most
+    if is_nearly_full:
+        yield found_warning(
+            f"{used} of {most} connections are in use.",
+            "Raise max_connections, or run fewer processes or threads.",
+        )
+    else:
+        yield found_ok(f"{used} of {most} connections are in use.")
+
+
+def notification_findings() -> Iterator[Finding]:
+    """Send a notification to this process; live pages and workers depend on them."""
+    try:
+        with connect_to_listen(CHANNEL) as listener:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+            heard = any(listener.notifies(timeout=NOTIFY_SECONDS, stop_after=1))
+    except psycopg.Error:
+        heard = False
+    if heard:
+        yield found_ok("LISTEN and NOTIFY work.")
+    else:
+        yield found_warning(
+            "LISTEN and NOTIFY do not work: pages poll, and workers notice new work late.",
+            "Connect to PostgreSQL directly, or through a pooler in session mode.",
+        )
+
+
+def role_findings() -> Iterator[Finding]:
+    """Check the application's rights, who owns the tables, and who may rewrite the log."""
+    if forbidden := tables_without_rights():
+        yield found_problem(
+            f"The site's role lacks rights on {_some(forbidden)}.",
+            "Run manage.py migrate with MIGRATION_DATABASE_URL, which grants them.",
+        )
+    owners = owners_of_tables()
+    if len(owners) > 1:
+        yield found_problem(
+            f"The tables belong to several roles: {', '.join(owners)}. Migrations will fail.",
+            "Give all tables to one role with REASSIGN OWNED BY … TO …",
+        )
+    migrator = (settings.MIGRATION_DATABASE or {}).get("USER")
+    if migrator and owners and migrator not in owners:
+        yield found_problem(
+            f"MIGRATION_DATABASE_URL names {migrator}, but the tables belong to {owners[0]}.",
+            f"Put {owners[0]} into MIGRATION_DATABASE_URL.",
+        )
+    if role_may_rewrite_log():
+        yield found_warning(
+            "The site's role can rewrite the log, because it owns the tables or is a superuser.",
+            "Use two roles: MIGRATION_DATABASE_URL for the owner, DATABASE_URL for the site.",
+        )
+    elif not forbidden:
+        yield found_ok("The site's role has the rights it needs, and cannot rewrite the log.")
+
+
+def trigger_findings() -> Iterator[Finding]:
+    """Check that the triggers that protect the log are installed and on."""
+    off = []
+    for trigger in Event._meta.triggers:  # type: ignore[attr-defined]
+        status, is_enabled = trigger.get_installation_status(Event)
+        if status != pgtrigger.core.INSTALLED or not is_enabled:
+            off.append(trigger.name)
+    if off:
+        yield found_problem(
+            f"The log is not protected; missing or switched off: {', '.join(off)}.",
+            "Run manage.py pgtrigger enable as the owner of the tables, then manage.py verify_log.",
+        )
+    else:
+        yield found_ok("The triggers that protect the log are on.")
+
+
+def migration_findings() -> Iterator[Finding]:
+    """Compare the migrations in the database with those of this code."""
+    missing, unknown = missing_migrations(), unknown_migrations()
+    if missing:
+        yield found_problem(f"Migrations are missing: {_some(missing)}.", "Run manage.py migrate.")
+    if unknown:
+        yield found_warning(
+            f"This code does not know migrations that the database has: {_some(unknown)}.",
+            "Start the release that the database was migrated to.",
+        )
+    if not missing and not unknown:
+        yield found_ok("All migrations are applied.")
+
+
+def clock_findings() -> Iterator[Finding]:
+    """Compare this machine's clock with the database's, between two readings of the former."""
+    started = time.monotonic()
+    before = datetime.now(UTC)
+    there = database_now()
+    answer_seconds = time.monotonic() - started
+    off = (there - before).total_seconds() - answer_seconds / 2
+    if abs(off) <= CLOCK_WARNING_SECONDS + answer_seconds / 2:
+        yield found_ok(f"This machine's clock and the database's agree to {abs(off):.1f} s.")
+        return
+    said = "behind" if off > 0 else "ahead of"
+    text = f"This machine's clock is {abs(off):.0f} s {said} the database's."
+    found = found_problem if abs(off) > CLOCK_PROBLEM_SECONDS else found_warning
+    yield found(text, "Synchronise both machines' clocks, for example with chrony.")
+
+
+def _some(names: list[str]) -> str:
+    """Join the first names, and say how many are left out."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

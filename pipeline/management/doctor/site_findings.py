@@ -1,0 +1,65 @@
+"""Findings about the site's settings and its emails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from email.utils import parseaddr
+
+from django.conf import settings
+from django.core import checks
+from django.core.mail import EmailMessage, get_connection
+
+from pipeline.config.checks import is_public_site
+from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
+
+_SUBJECT = "Next in Line: a test email"
+_TEXT = "manage.py doctor sent this email. If you can read it, the site can send emails."
+
+
+def settings_findings() -> Iterator[Finding]:
+    """Run Django's checks; those for deployment only where a site is deployed."""
+    is_deployed = settings.EMBEDDED_POSTGRES is None or is_public_site()
+    found = [
+        message
+        for message in checks.run_checks(include_deployment_checks=is_deployed)
+        if not message.is_silenced() and message.level >= checks.WARNING
+    ]
+    for message in found:
+        make = found_problem if message.level >= checks.ERROR else found_warning
+        text = f"{message.msg} ({message.id})"
+        yield make(text, message.hint or "See manage.py check --deploy.")
+    if not found:
+        scope = "" if is_deployed else " This is a site for one machine: its database is embedded."
+        yield found_ok(f"manage.py check finds nothing.{scope}")
+
+
+def email_findings(*, send_to: str = "") -> Iterator[Finding]:
+    """Connect to the email server; send an email to `send_to`, if given."""
+    if settings.EMAIL_BACKEND.endswith((".dummy.EmailBackend", ".console.EmailBackend")):
+        yield found_problem(
+            "No email leaves this site, so nobody can sign in with a code.",
+            "Set EMAIL_URL or EMAIL_BACKEND.",
+        )
+        return
+    domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
+    if "." not in domain and is_public_site():
+        yield found_warning(
+            f"MAIL_FROM is an address at {domain or 'no domain'}, so emails may be refused.",
+            "Set MAIL_FROM to an address at your own domain.",
+        )
+    try:
+        with get_connection() as backend:
+            if send_to:
+                EmailMessage(_SUBJECT, _TEXT, to=[send_to], connection=backend).send()
+    except Exception as error:  # backends of libraries raise their own
+        yield found_problem(
+            f"The email server refuses us: {type(error).__name__}: {' '.join(str(error).split())}",
+            "Correct EMAIL_URL or EMAIL_BACKEND; ask the provider if the address is right.",
+        )
+        return
+    if settings.DEV_MAIL:
+        yield found_ok(f"Emails are kept on this machine: {settings.SITE_URL}/dev/mail/.")
+    elif send_to:
+        yield found_ok(f"A test email to {send_to} was handed over. Look into its spam folder too.")
+    else:
+        yield found_ok("The email server answers. Use --send-to ADDRESS to send a test email.")

@@ -1,0 +1,52 @@
+"""Public page of facts about a job's line, without personal data."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_cookie
+
+from jobs.models import JobStatus
+from pipeline.domain.states import Reason, ReinstatementReason
+from pipeline.forecast.statements import read_prospects
+from pipeline.pages.access import public_job
+from pipeline.stats.job_facts import FEWEST_SHOWN, public_counts_of
+from pipeline.wording.english import capitalized
+from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
+from pipeline.wording.explanations import explain_line
+from pipeline.wording.forecasts import NOT_KNOWN, describe_prospect
+
+MINUTE_SECONDS = 60
+REASON_WORDS_OF_REMOVALS = {"NONE": "No reason given"} | {
+    str(reason): capitalized(REASON_WORDS[reason]) for reason in Reason
+}
+
+
+@require_safe
+@vary_on_cookie
+@cache_control(public=True, max_age=MINUTE_SECONDS)
+def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Show the rules of a job's line and how often what happened. A draft: only its company."""
+    job = public_job(request, job_id)
+    counts = public_counts_of(job)
+    is_open = job.status == JobStatus.OPEN
+    prospect = read_prospects({job.id: job.people_waiting + 1}).get(job.id) if is_open else None
+    removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
+    back = [
+        (capitalized(REINSTATEMENT_WORDS[ReinstatementReason(code)]), count)
+        for code, count in counts.given_back.items()
+    ]
+    context = {
+        "job": job,
+        "counts": counts,
+        "fewest": FEWEST_SHOWN,
+        "rules": explain_line(job.policy, job.capacity),
+        "prospect": describe_prospect(prospect) if prospect else NOT_KNOWN,
+        "removals": removals,
+        "given_back": back,
+    }
+    return render(request, "applicant/facts.html", context)

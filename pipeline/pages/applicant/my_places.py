@@ -1,0 +1,88 @@
+"""Page of an applicant's place in line over time: a picture, and the table behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from pipeline.domain.states import EventType
+from pipeline.pages.access import for_applicants, own_application
+from pipeline.pages.applicant.application_card import ApplicationCard
+from pipeline.pages.charts import Chart, Tick, chart_steps, count_ticks, time_ticks
+from pipeline.pages.time_limit import time_limited
+from pipeline.selectors.jobs import read_job
+from pipeline.stats.position_history import MOST_EVENTS, PositionStep, position_history_of
+from pipeline.wording.event_words import EVENT_WORDS
+
+# The most points of the picture, and the most rows of the table, newest first.
+POINTS, ROWS = 400, 200
+# The most of one's own events that the picture names.
+MARKS = 6
+
+
+@require_safe
+@for_applicants
+@time_limited
+def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Show where the application stood in line, from applying until now."""
+    _, seen = own_application(request, application_id)
+    card = ApplicationCard.of(seen, read_job(seen.application.job_id))
+    steps = position_history_of(seen.application)
+    context = {
+        "card": card,
+        "is_too_long": steps is None,
+        "most_events": MOST_EVENTS,
+        "chart": my_places_chart(steps or [], seen.now),
+        "rows": [
+            (step.at, step.position, EVENT_WORDS[EventType(step.event)].applicant)
+            if step.event
+            else (step.at, step.position, "Others moved")
+            for step in reversed((steps or [])[-ROWS:])
+        ],
+        "more_rows": len(steps or []) > ROWS,
+    }
+    return render(request, "applicant/my_places.html", context)
+
+
+def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | None:
+    """Draw the position over time, the first place at the top; None if there was never one."""
+    placed = [step for step in steps if step.position]
+    if not placed:
+        return None
+    start, end = steps[0].at, max(now, steps[-1].at)
+    whole = max((end - start).total_seconds(), 1)
+    worst = max(step.position or 0 for step in placed)
+    top, ticks = count_ticks(worst)
+    every = max(1, len(steps) // POINTS)
+    shown = [step for number, step in enumerate(steps) if step.event or number % every == 0]
+    points = [
+        ((step.at - start).total_seconds() / whole, 1 - (step.position or 0) / top)
+        for step in shown
+    ]
+    own = [step for step in steps if step.event][-MARKS:]
+    last = placed[-1].position or 0
+    best = min(step.position or 0 for step in placed)
+    return Chart(
+        ident="places",
+        title="Your place in line over time",
+        description=(
+            f"The best place was {best:,}, the worst {worst:,}, the last one {last:,}."
+            " While there was no place, the curve is at the top."
+        ),
+        x=time_ticks(start, end, timezone.get_current_timezone()),
+        y=[Tick(1 - tick.at, tick.label) for tick in ticks],
+        curves=[chart_steps("waiting", "Place", [*points, (1.0, points[-1][1])], area=False)],
+        marks=[
+            Tick(
+                (step.at - start).total_seconds() / whole,
+                EVENT_WORDS[EventType(step.event)].applicant if step is own[-1] else "",
+            )
+            for step in own
+        ],
+    )

@@ -1,0 +1,169 @@
+"""Filters of a job's applications, as the URL of the page holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, QueryDict
+
+from jobs.models import Job
+from pipeline.annotations.write import normalised_tag
+from pipeline.decisions.make import MOST_PEOPLE
+from pipeline.domain.states import ActorKind, Outcome, Status
+from pipeline.models import TAG_LENGTH
+from pipeline.selectors.applications import SeenApplication, read_seen_applications
+from pipeline.selectors.job_applications import (
+    ORDERS,
+    USUAL_ORDER,
+    ApplicationFilters,
+    ListedPage,
+    ListOrder,
+    ListPlace,
+    list_applications,
+    search_applications,
+)
+from pipeline.selectors.search import NamePlace
+from pipeline.selectors.sql import FOUND
+from pipeline.wording.event_words import status_event_words
+
+LONGEST_SEARCH = 100
+MISSES_DIGITS = 3
+PAGE = 50
+# How many pages are read for a file or a decision on everybody shown.
+MOST_PAGES = 400
+# How long a decision on everybody shown searches for them.
+LONGEST_SEARCH_SECONDS = 10.0
+
+LIVE = [status for status in Status if status is not Status.INACTIVE]
+STATE_CHOICES = [
+    *((status.value, status_event_words(status)) for status in LIVE),
+    ("ENDED", "Ended, for any reason"),
+    *((outcome.value, status_event_words(outcome)) for outcome in Outcome),
+]
+SOURCE_CHOICES = [
+    (ActorKind.APPLICANT.value, "Applied themselves"),
+    (ActorKind.COMPANY.value, "Added by your company"),
+]
+ORDER_CHOICES = [
+    (USUAL_ORDER, "Newest first"),
+    ("applied_at", "Oldest first"),
+    ("-ended_at", "Ended last first"),
+]
+NAMES = ("q", "state", "misses", "cooling", "tag", "assignee", "source", "order")
+
+
+class UnusableFilters(ValueError):
+    """Filters of a form by which nobody can be chosen; says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFilters:
+    """Filters that were chosen. Values that are none are left out."""
+
+    given: dict[str, str]
+    filters: ApplicationFilters
+
+    @classmethod
+    def of(cls, query: QueryDict) -> ListedFilters:
+        """Read filters from a URL's query."""
+        given = {name: query.get(name, "").replace("\0", "").strip() for name in NAMES}
+        given["q"] = given["q"][:LONGEST_SEARCH].rstrip()
+        given["tag"] = normalised_tag(given["tag"])[:TAG_LENGTH].rstrip()
+        given["cooling"] = "1" if given["cooling"] == "1" else ""
+        state = given["state"] if given["state"] in dict(STATE_CHOICES) else ""
+        source = given["source"] if given["source"] in dict(SOURCE_CHOICES) else ""
+        misses = given["misses"] if given["misses"].isdecimal() else ""
+        kept = given | {"state": state, "source": source, "misses": misses[:MISSES_DIGITS]}
+        try:
+            assignee = UUID(given["assignee"])
+            kept["assignee"] = str(assignee)
+        except ValueError:
+            assignee, kept["assignee"] = None, ""
+        if kept["order"] not in dict(ORDER_CHOICES):
+            kept["order"] = ""
+        ended = state == "ENDED" or state in Outcome.__members__
+        filters = ApplicationFilters(
+            status=Status.INACTIVE if ended else Status(state) if state else None,
+            outcome=Outcome(state) if state in Outcome.__members__ else None,
+            min_decay_count=int(kept["misses"]) if kept["misses"] else None,
+            tag=kept["tag"] or None,
+            assignee=assignee,
+            cooling=bool(kept["cooling"]),
+            source=ActorKind(source) if source else None,
+        )
+        return cls({name: value for name, value in kept.items() if value}, filters)
+
+    @classmethod
+    def exactly(cls, text: str) -> ListedFilters:
+        """Read filters that were written by `query`.
+
+        Raises UnusableFilters if any part would be ignored, cut or read in another way, or if there
+        are none: a person who was not meant must never be among those found.
+        """
+        chosen = cls.of(QueryDict(text))
+        if not text or chosen.query != text:
+            raise UnusableFilters("the filters could not be read. Choose them again.")
+        return chosen
+
+    @property
+    def query(self) -> str:
+        """Return them as the query of a URL, however long."""
+        query = QueryDict(mutable=True)
+        query.update(self.given)
+        return query.urlencode()
+
+    @property
+    def order(self) -> ListOrder:
+        """Return the order of the list without a search."""
+        return ORDERS[self.given.get("order", USUAL_ORDER)]
+
+    def page(self, job: Job, after: Any, *, limit: int = PAGE) -> ListedPage:
+        """Return a page of the job's applications, by name if there is a search."""
+        if search := self.given.get("q"):
+            behind = after if isinstance(after, NamePlace) else None
+            return search_applications(
+                job.company_id, job.id, search, self.filters, after=behind, limit=limit
+            )
+        place = after if isinstance(after, ListPlace) else None
+        return list_applications(job.id, self.filters, order=self.order, after=place, limit=limit)
+
+    def everybody(self, job: Job, *, most: int, seconds: float = inf) -> Iterator[SeenApplication]:
+        """Yield all of the job's applications that match, up to `most`.
+
+        Raises UnusableFilters if not all are found within `seconds`.
+        """
+        after: Any = None
+        started = monotonic()
+        for _ in range(MOST_PAGES):
+            page = self.page(job, after, limit=min(most, 200))
+            yield from page.rows[:most]
+            most -= len(page.rows)
+            after = page.next
+            if after is None or most <= 0:
+                return
+            if monotonic() - started > seconds:
+                raise UnusableFilters("the search took too long. Choose other filters.")
+
+
+def people_in_form(request: HttpRequest, job: Job) -> list[SeenApplication]:
+    """Return the job's people whom the form names, or all who match its filters.
+
+    In its order, at most MOST_PEOPLE. Raises UnusableFilters.
+    """
+    if "all" in request.POST:
+        chosen = ListedFilters.exactly(request.POST.get("query", ""))
+        return list(chosen.everybody(job, most=MOST_PEOPLE, seconds=LONGEST_SEARCH_SECONDS))
+    ids: dict[UUID, None] = {}
+    for text in ",".join(request.POST.getlist("who")).split(",")[:MOST_PEOPLE]:
+        try:
+            ids[UUID(text)] = None
+        except ValueError:
+            continue
+    found = read_seen_applications(FOUND, applications=list(ids)) if ids else []
+    seen = {each.application.id: each for each in found if each.application.job_id == job.id}
+    return [seen[each] for each in ids if each in seen]

@@ -1,0 +1,151 @@
+"""Page of a job's applications, filtered: to look through, decide on, save as a view, download."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    QueryDict,
+    StreamingHttpResponse,
+)
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs.models import Job
+from pipeline.decisions.make import MOST_PEOPLE
+from pipeline.domain.permissions import Action
+from pipeline.exports.formats import TYPES, csv_lines, formatted_file_name, formatted_pieces
+from pipeline.models import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH, SavedView
+from pipeline.pages.access import for_members, own_job
+from pipeline.pages.company.application_filters import (
+    ORDER_CHOICES,
+    SOURCE_CHOICES,
+    STATE_CHOICES,
+    ListedFilters,
+)
+from pipeline.pages.company.decision_notices import decision_notices
+from pipeline.pages.page_urls import page_place_in_url, page_url_with
+from pipeline.pages.time_limit import time_limited
+from pipeline.selectors.annotations import possible_assignees, row_annotations_of, tags_in_job
+from pipeline.selectors.applications import SeenApplication
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.job_applications import MOST_COUNTED, ListPlace, count_listed_applications
+from pipeline.selectors.search import NamePlace
+
+MOST_IN_FILE = 10_000
+MOST_VIEWS = 20
+COLUMNS = (
+    *("application_id", "name", "email", "status", "outcome", "verified", "misses"),
+    *("applied_at", "ended_at", "tags", "assignee"),
+)
+
+security = logging.getLogger("security")
+
+
+@require_safe
+@for_members()
+@time_limited
+def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
+    """List a job's applications that match the filters in the URL; `?format=csv` downloads them."""
+    member, job = own_job(request, job_id)
+    chosen = ListedFilters.of(request.GET)
+    if request.GET.get("format") == "csv":
+        return _listed_applications_as_csv(job, chosen)
+    place: Any = None
+    if chosen.given.get("q"):
+        found = page_place_in_url(request, "after", str, UUID)
+        place = NamePlace(*found) if found else None
+    elif moment := page_place_in_url(request, "after", datetime, UUID):
+        place = ListPlace(*moment)
+    page = chosen.page(job, place)
+    marks = row_annotations_of([seen.application.id for seen in page.rows])
+    total = None
+    if not chosen.given.get("q"):
+        total = count_listed_applications(job.id, chosen.filters, chosen.order)
+    context = {
+        "job": job,
+        "tab": "applications",
+        "chosen": chosen,
+        "rows": [(seen, marks[seen.application.id]) for seen in page.rows],
+        "total": total,
+        "most_counted": MOST_COUNTED,
+        "states": STATE_CHOICES,
+        "sources": SOURCE_CHOICES,
+        "orders": ORDER_CHOICES,
+        "tags": tags_in_job(job.id),
+        "members": possible_assignees(job.company_id),
+        "views": SavedView.objects.filter(job=job, user=member.user).order_by("name"),
+        "may": {"decide": member.may(Action.DECIDE)},
+        "most_people": MOST_PEOPLE,
+        "csv_url": page_url_with(request, after=None, format="csv"),
+        "now": page.rows[0].now if page.rows else None,
+        "next_url": page_url_with(request, after=encode_cursor(*page.next)) if page.next else "",
+        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+        **decision_notices(job.id, member),
+    }
+    return render(request, "company/applications.html", context)
+
+
+def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHttpResponse:
+    security.info("export.downloaded", extra={"job": str(job.id), "what": "listed"})
+
+    def listed_rows() -> Iterator[dict[str, Any]]:
+        batch: list[SeenApplication] = []
+        for seen in chosen.everybody(job, most=MOST_IN_FILE):
+            batch.append(seen)
+            if len(batch) == 200:
+                yield from listed_batch(batch)
+                batch = []
+        yield from listed_batch(batch)
+
+    def listed_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
+        marks = row_annotations_of([seen.application.id for seen in batch])
+        for seen in batch:
+            row, mark = seen.application, marks[seen.application.id]
+            ended = row.ended_at.isoformat() if row.ended_at else None
+            values = (row.id, row.name, seen.address, row.status, row.outcome, row.is_verified)
+            times = (row.decay_count, row.applied_at.isoformat(), ended)
+            rest = (", ".join(mark.tags), mark.assignee)
+            yield dict(zip(COLUMNS, (*values, *times, *rest), strict=True))
+
+    pieces = formatted_pieces(
+        csv_lines(COLUMNS, listed_rows()), characters=64 * 1_024, first_at_once=True
+    )
+    response = StreamingHttpResponse(pieces, content_type=TYPES["csv"])
+    name = formatted_file_name(job, "applications", "csv")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_POST
+@for_members()
+def change_saved_view(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Save the filters in the form under a name, or remove a saved view, for this member only."""
+    member, job = own_job(request, job_id)
+    here = reverse("applications", args=[job.id])
+    views = SavedView.objects.filter(job=job, user=member.user)
+    if removed := request.POST.get("remove"):
+        views.filter(id=int(removed) if removed.isdecimal() and len(removed) < 19 else 0).delete()
+        return redirect(here)
+    query = ListedFilters.of(QueryDict(request.POST.get("query", ""))).query
+    name = " ".join(request.POST.get("name", "").split())[:VIEW_NAME_LENGTH]
+    if not name or not name.isprintable() or not query:
+        messages.error(request, "Choose filters, then enter a name to save them under.")
+    elif len(query) > VIEW_QUERY_LENGTH:
+        messages.error(request, "These filters are too long to save. Search for a shorter name.")
+    elif not views.filter(name=name).exists() and views.count() >= MOST_VIEWS:
+        messages.error(request, f"You can save {MOST_VIEWS} views of a job. Remove one first.")
+    else:
+        views.update_or_create(name=name, user=member.user, job=job, defaults={"query": query})
+        messages.success(request, f"Saved as “{name}”. Only you see it.")
+    return redirect(f"{here}?{query}")

@@ -1,0 +1,58 @@
+"""Bar of the demo on a job: apply as one of three people with a click, and find their emails.
+
+It exists in development only: with the embedded database and the development mailbox, for requests
+that come directly from this machine.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from applicants.services import find_or_create_applicant
+from pipeline.config.demo import STORY_PEOPLE, demo_address
+from pipeline.domain.states import Actor, ActorKind
+from pipeline.mail.dev_mailbox import newest_dev_mails
+from pipeline.pages.access import current_memberships, public_job
+from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.services.apply import apply
+from pipeline.web.demo_access import is_story_shown
+
+
+@require_POST
+def apply_as(request: HttpRequest, job_id: UUID, who: str) -> HttpResponse:
+    """Apply to a job as one of the story's people, as if they had proved their address.
+
+    Nobody is signed in. Members of the company return to its board, others to the job's page.
+    """
+    if not is_story_shown(request) or who not in STORY_PEOPLE:
+        raise Http404
+    job, name = public_job(request, job_id), STORY_PEOPLE[who]
+    person = find_or_create_applicant(demo_address(name))
+    actor = Actor(ActorKind.APPLICANT, person.id)
+    attempt_or_error_message(
+        request,
+        lambda: apply(job_id=job.id, applicant_id=person.id, name=name, actor=actor),
+        done=f"{name} has applied.",
+    )
+    is_own = any(each.company_id == job.company_id for each in current_memberships(request))
+    return redirect("board" if is_own else "opening", job.id)
+
+
+@never_cache
+@require_safe
+def newest_story_email(request: HttpRequest, who: str) -> HttpResponse:
+    """Lead to the newest email to one of the story's people, or to the mailbox without one."""
+    if not is_story_shown(request) or who not in STORY_PEOPLE:
+        raise Http404
+    name = STORY_PEOPLE[who]
+    newest = next((mail for mail in newest_dev_mails() if mail.to == demo_address(name)), None)
+    if newest is None:
+        messages.info(request, f"{name} has received no email yet.")
+        return redirect("dev_mails")
+    return redirect("dev_mail", newest.name)

@@ -1,0 +1,83 @@
+"""Ledger of idle seats on pages: the company's page, chart and rows for it and for a job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from pipeline.domain.permissions import Action
+from pipeline.pages.access import current_member, for_members, require_access
+from pipeline.pages.charts import Bar, Chart, Tick, count_ticks
+from pipeline.pages.time_limit import time_limited
+from pipeline.stats.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats, idle_seats_of_company
+
+# Classes and labels of the causes, in the order of the columns.
+CAUSES = {
+    "missed": "Not answered",
+    "cooldown": "Cool-downs",
+    "nobody": "Nobody waiting",
+    "paused": "Paused",
+}
+GROUP_SHARE = 0.72  # share of a week's place that its bars fill
+_HOUR = 3_600
+
+
+@require_safe
+@for_members()
+@time_limited
+def idle_seats(request: HttpRequest) -> HttpResponse:
+    """Show the seat time that the company's jobs lost, by week and by job."""
+    member = require_access(current_member(request), Action.READ_COMPANY)
+    zone = timezone.get_current_timezone_name()
+    found = idle_seats_of_company(member.company.id, weeks=USUAL_WEEKS, zone=zone)
+    context = {
+        **idle_seats_context(found),
+        "member": member,
+        "most_jobs": MOST_JOBS,
+        "idle_jobs": sorted(found.jobs, key=lambda row: row[1].lost, reverse=True),
+    }
+    return render(request, "figures/idle_seats.html", context)
+
+
+def idle_seats_context(found: IdleSeats) -> dict[str, Any]:
+    """Return what the ledger's chart and table need."""
+    return {"idle": found, "idle_causes": CAUSES, "idle_chart": _idle_seats_chart(found)}
+
+
+def _idle_seats_chart(found: IdleSeats) -> Chart | None:
+    """Draw the hours lost per week and cause, or None if none are."""
+    hours = [
+        [getattr(ledger, cause).total_seconds() / _HOUR for cause in CAUSES]
+        for _, ledger in found.weeks
+    ]
+    highest = max((max(week) for week in hours), default=0)
+    if not highest:
+        return None
+    top, y = count_ticks(highest)
+    place = 1 / len(hours)
+    wide = place * GROUP_SHARE / len(CAUSES)
+    bars = []
+    for number, ((week, _), lost) in enumerate(zip(found.weeks, hours, strict=True)):
+        start = number * place + place * (1 - GROUP_SHARE) / 2
+        for index, ((kind, words), amount) in enumerate(zip(CAUSES.items(), lost, strict=True)):
+            label = f"Week of {week.monday.day} {week.monday:%b}, {words}: {amount:,.1f} h"
+            bars.append(Bar(start + index * wide, wide * 0.88, amount / top, label, kind))
+    return Chart(
+        ident="idle",
+        title="Seat hours lost, by cause",
+        description="Hours times seats in each week.",
+        x=[
+            Tick(
+                (number + 0.5) * place,
+                f"{week.monday.day} {week.monday:%b}",
+                wide_only=number % 2 == 1,
+            )
+            for number, (week, _) in enumerate(found.weeks)
+        ],
+        y=y,
+        bars=bars,
+    )

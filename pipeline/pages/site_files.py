@@ -1,0 +1,98 @@
+"""Files that browsers and search engines ask every site for, and the icon of a tab with a deadline.
+
+They belong to no page and read no session.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.templatetags.static import static
+from django.urls import reverse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from pipeline.receipts.keys import public_receipt_keys
+
+HOUR_SECONDS = 3_600
+DAY_SECONDS = 86_400
+# Open jobs are for search engines. Everything else needs a sign-in or a secret link.
+ROBOTS = """\
+User-agent: *
+Allow: /$
+Allow: /jobs/
+Allow: /privacy/
+Disallow: /
+"""
+# Time left, as short as an icon can show it: 14h.
+_MARK = re.compile(r"[1-9]?[0-9][dhm]")
+_ICON = """\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">\
+<rect width="32" height="32" rx="7" fill="#8a4a00"/>\
+<text x="16" y="22" text-anchor="middle" font-family="system-ui,sans-serif" font-weight="700"\
+ font-size="{size}" fill="#fff">{mark}</text></svg>
+"""
+
+
+@require_safe
+@cache_control(public=True, max_age=DAY_SECONDS)
+def robots(request: HttpRequest) -> HttpResponse:
+    """Tell search engines which pages are for them."""
+    return HttpResponse(ROBOTS, content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+@cache_control(public=True, max_age=DAY_SECONDS)
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Lead to the icon, for programs that look for it only here."""
+    return redirect(static("img/favicon.ico"))
+
+
+@require_safe
+@cache_control(public=True, max_age=HOUR_SECONDS)
+def receipt_keys(request: HttpRequest) -> JsonResponse:
+    """Return the public keys that verify receipts, the current one first."""
+    keys = [
+        {
+            "id": key.id,
+            "algorithm": "Ed25519",
+            "public_key": base64.b64encode(key.raw).decode(),
+            "status": "current" if key.is_current else "former",
+        }
+        for key in public_receipt_keys()
+    ]
+    return JsonResponse({"keys": keys}, json_dumps_params={"indent": 2})
+
+
+@require_safe
+@cache_control(public=True, max_age=DAY_SECONDS)
+def manifest(request: HttpRequest) -> HttpResponse:
+    """Describe the site to a phone that puts it on its home screen."""
+    icons = [
+        {"src": static(f"img/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
+        for size in (192, 512)
+    ]
+    described = {
+        "name": "Next in Line",
+        "short_name": "Next in Line",
+        "start_url": reverse("dashboard"),
+        "scope": "/",
+        "display": "minimal-ui",
+        "background_color": "#f5f6f9",
+        "theme_color": "#ffffff",
+        "icons": [*icons, {**icons[-1], "purpose": "maskable"}],
+    }
+    return JsonResponse(described, content_type="application/manifest+json")
+
+
+@require_safe
+@cache_control(public=True, max_age=DAY_SECONDS, immutable=True)
+def left_icon(request: HttpRequest, mark: str) -> HttpResponse:
+    """Draw the icon of a tab with a deadline: the time left."""
+    if not _MARK.fullmatch(mark):
+        raise Http404
+    drawn = _ICON.format(mark=mark, size=19 if len(mark) < 3 else 15)
+    return HttpResponse(drawn, content_type="image/svg+xml")

@@ -1,0 +1,67 @@
+"""Keys that sign receipts: one that signs, and the public halves that verifiers accept."""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import cache
+from typing import Any, NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.conf import settings
+
+from pipeline.config.receipt_keys import receipt_key_id
+
+KEY_BYTES = 32
+
+
+class PublicKey(NamedTuple):
+    """Public half of a key that signs receipts, or that has signed some."""
+
+    id: str
+    raw: bytes
+    is_current: bool
+
+
+def sign_receipt(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return a receipt's facts with the id of the key and the signature of everything else."""
+    key = _receipt_key(settings.RECEIPT_KEY, settings.SECRET_KEY)
+    named = facts | {"key": receipt_key_id(_raw_receipt_key(key.public_key()))}
+    signature = key.sign(canonical_receipt(named))
+    return named | {"signature": base64.b64encode(signature).decode()}
+
+
+def canonical_receipt(facts: dict[str, Any]) -> bytes:
+    """Encode what a receipt's signature covers: sorted keys, no spaces, UTF-8, no floats."""
+    return json.dumps(
+        facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
+
+
+def public_receipt_keys() -> list[PublicKey]:
+    """Return the public keys, the current one first; earlier ones verify earlier receipts.
+
+    Those derived from secret keys count as earlier ones once RECEIPT_KEY is set.
+    """
+    current = _receipt_key(settings.RECEIPT_KEY, settings.SECRET_KEY)
+    secret_keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    former = [_receipt_key(b"", each) for each in secret_keys]
+    raw = [_raw_receipt_key(key.public_key()) for key in (current, *former)]
+    raw += settings.RECEIPT_FORMER_KEYS
+    return [PublicKey(receipt_key_id(each), each, each == raw[0]) for each in dict.fromkeys(raw)]
+
+
+@cache
+def _receipt_key(seed: bytes, secret_key: str) -> Ed25519PrivateKey:
+    """Return the key of RECEIPT_KEY, or else one derived from a secret key."""
+    if not seed:
+        derive = HKDF(SHA256(), length=KEY_BYTES, salt=None, info=b"next-in-line receipts")
+        seed = derive.derive(secret_key.encode())
+    return Ed25519PrivateKey.from_private_bytes(seed)
+
+
+def _raw_receipt_key(key: Ed25519PublicKey) -> bytes:
+    return key.public_bytes(Encoding.Raw, PublicFormat.Raw)

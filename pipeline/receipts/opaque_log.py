@@ -1,0 +1,88 @@
+"""A job's log for its applicants: every event, without naming anybody, and its digest.
+
+People have opaque ids. How somebody else left, and who acted, is not said. Yet each row holds the
+hash of the event as it was logged, so a later change of what is left out changes the digest too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from pipeline.domain.states import EventType
+from pipeline.line.event_log import logged_time
+from pipeline.models import Event
+
+# The digest of a log without rows.
+FIRST_DIGEST = bytes(32)
+AT_ONCE = 2_000
+
+# What an event's data shows of the line. Everything else is left out.
+SHOWN = frozenset(
+    "ticket tie decay_count deadline eligible_at verify_by places missed active pending waiting"
+    " unverified next_ticket status capacity policy planned_seats_id".split()
+)
+# One word for the events that end an application by a decision of either side.
+LEFT = "LEFT"
+_DECISIONS = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
+
+_COLUMNS = "seq event application_id from_status to_status cause_seq policy_version at data hash"
+
+
+class _LoggedEvent(NamedTuple):
+    seq: int
+    event: str
+    application_id: UUID | None
+    from_status: str | None
+    to_status: str | None
+    cause_seq: int | None
+    policy_version: int
+    at: datetime
+    data: dict[str, Any]
+    hash: bytes
+
+
+def opaque_id(job_id: UUID, application_id: UUID) -> str:
+    """Return the id of an application in its job's opaque log.
+
+    Whoever knows an application's id can find it there. Ids are random, so nobody can guess them.
+    """
+    return sha256(f"{job_id}:{application_id}".encode()).hexdigest()[:32]
+
+
+def opaque_rows(job_id: UUID, *, after: int, upto: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows after a seq, up to another one, with one query per AT_ONCE rows."""
+    while after < upto:
+        part = Event.objects.filter(job_id=job_id, seq__gt=after, seq__lte=upto).order_by("seq")
+        found = list(part.values_list(*_COLUMNS.split())[:AT_ONCE])
+        for columns in found:
+            yield _opaque_row(job_id, _LoggedEvent(*columns))
+        if not found:  # the log is shorter than its job says: the verification names that
+            return
+        after = found[-1][0]
+
+
+def extended_digest(digest: bytes, row: dict[str, Any]) -> bytes:
+    """Return the digest of a log after one more row."""
+    return sha256(digest + bytes.fromhex(row["leaf"])).digest()
+
+
+def _opaque_row(job_id: UUID, event: _LoggedEvent) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "seq": event.seq,
+        "event": LEFT if event.event in _DECISIONS else event.event,
+        "application": event.application_id and opaque_id(job_id, event.application_id),
+        "from_status": event.from_status,
+        "to_status": event.to_status,
+        "cause_seq": event.cause_seq,
+        "policy_version": event.policy_version,
+        "at": logged_time(event.at),
+        "data": {name: value for name, value in event.data.items() if name in SHOWN},
+        "hash": bytes(event.hash).hex(),
+    }
+    text = json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return row | {"leaf": sha256(text.encode()).hexdigest()}

@@ -1,0 +1,91 @@
+"""Receipts: where an application stands now, bound to the whole log so far, and signed."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.cache import cache
+
+from jobs.models import Job
+from pipeline.audit.heavy_reads import LONG_LOG, take_turn_for_heavy_read
+from pipeline.database.instants import one_instant
+from pipeline.domain.errors import ReceiptNotReady
+from pipeline.line.event_log import logged_time
+from pipeline.models import Event
+from pipeline.receipts.keys import sign_receipt
+from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_digest, opaque_rows
+from pipeline.selectors.applications import SeenApplication, read_application
+
+VERSION = 1
+# The most events that one request reads. The next request continues from there.
+MOST_EVENTS = 50_000
+
+
+def issue_receipt(application_id: UUID) -> dict[str, Any]:
+    """Return a signed receipt of an application, as of one instant.
+
+    Only the events since the job's last receipt are read. Raises ReceiptNotReady if there are too
+    many for one request, LogReadersBusy, ApplicationNotFound.
+    """
+    job_id = read_application(application_id).application.job_id
+    key = f"log_digest:{job_id}"
+    known: tuple[int, str, str] | None = cache.get(key)
+    with one_instant():
+        seen = read_application(application_id)
+        job = Job.objects.get(id=job_id)
+        reached, digest = _digest_of_log(job, known)
+        last = Event.objects.filter(job_id=job_id, seq=reached).values_list("hash", flat=True)
+        head = bytes(last.get()).hex()
+    if known is None or known[0] != reached or known[1] != digest.hex():
+        cache.set(key, (reached, digest.hex(), head), timeout=None)
+    if reached < job.seq:
+        raise ReceiptNotReady(done=reached, events=job.seq)
+    return sign_receipt(receipt_facts(seen, job, digest))
+
+
+def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, Any]:
+    """Return what a receipt says: whole numbers, texts and nothing else, so that it can be signed.
+
+    `job` and `digest` are those of the event after which the application was seen.
+    """
+    row = seen.application
+    waits = row.ticket is not None
+    return {
+        "kind": "receipt",
+        "version": VERSION,
+        "issuer": settings.SITE_URL,
+        "job": str(job.id),
+        "application": str(row.id),
+        "status": str(row.status),
+        "outcome": row.outcome and str(row.outcome),
+        "order_key": {"ticket": row.ticket, "tie": row.tie} if waits else None,
+        "position": seen.position,
+        "people_waiting": seen.people_waiting,
+        "misses": row.decay_count,
+        "deadline": row.acknowledge_by and logged_time(row.acknowledge_by),
+        "seq": job.seq,
+        "chain_head": bytes(job.chain_head).hex(),
+        "log_digest": digest.hex(),
+        "policy_version": job.policy_version,
+        "issued_at": logged_time(seen.now),
+    }
+
+
+def _digest_of_log(job: Job, known: tuple[int, str, str] | None) -> tuple[int, bytes]:
+    """Extend the digest of the last receipt; return how far it reached, and the digest.
+
+    Starts again if the log no longer holds the event at which that digest ended.
+    """
+    reached, digest = 0, FIRST_DIGEST
+    if known is not None and known[0] <= job.seq:
+        seq, so_far, head = known
+        if Event.objects.filter(job_id=job.id, seq=seq, hash=bytes.fromhex(head)).exists():
+            reached, digest = seq, bytes.fromhex(so_far)
+    if job.seq - reached > LONG_LOG:
+        take_turn_for_heavy_read(job.company_id)
+    upto = min(job.seq, reached + MOST_EVENTS)
+    for row in opaque_rows(job.id, after=reached, upto=upto):
+        reached, digest = row["seq"], extended_digest(digest, row)
+    return reached, digest

@@ -1,0 +1,37 @@
+"""Signs of life of a web server process: people can confirm a seat only while one runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from django.db import Error, connection
+
+from pipeline.database.errors import ClusterError
+from pipeline.server.request_threads import NoThread, RequestThreads
+from pipeline.services.outage import SIGN_SECONDS, WEB, watch_for_outage
+
+logger = logging.getLogger(__name__)
+
+
+async def give_signs_of_web_server() -> None:
+    """Record every few seconds that this process answers, until it is cancelled.
+
+    In a thread of its own, which is no obstacle to the process's end.
+    """
+    thread = RequestThreads(most=1)
+    while True:
+        try:
+            await thread.call(_give_sign_of_web_server)
+        except (Error, ClusterError, NoThread) as error:  # such a process cannot answer either
+            logger.warning("A sign of life of this process was not recorded: %s", error)
+        except Exception:
+            logger.exception("A sign of life of this process was not recorded")
+        await asyncio.sleep(SIGN_SECONDS)
+
+
+def _give_sign_of_web_server() -> None:
+    try:
+        watch_for_outage(WEB)
+    finally:
+        connection.close()  # it is needed for a moment only

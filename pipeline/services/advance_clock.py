@@ -1,0 +1,127 @@
+"""Advance of a sandbox's clock: the time of all its jobs passes at once, and what was due happens.
+
+It is not an outage: every deadline before the new time is settled at its own instant, in order.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Now
+from uuid_utils.compat import uuid7
+
+from jobs.models import Company, Job, JobStatus
+from pipeline.domain.errors import (
+    ClockAtItsEnd,
+    ClockMoving,
+    NotASandbox,
+    SandboxFull,
+    TooManyAdvances,
+)
+from pipeline.domain.states import Actor, EventType
+from pipeline.line.company_clock import lock_company_clock
+from pipeline.line.lock import lock_job
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.moves import record_job_move
+from pipeline.line.settle import settle_closed_job, settle_each_instant
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
+from pipeline.models import ClockAdvance
+from pipeline.services.settle import settle
+
+security = logging.getLogger("security")
+
+DAY_SECONDS = 86_400
+MOST_SECONDS = 400 * DAY_SECONDS  # at a time
+MOST_DAYS_AHEAD, MOST_ADVANCES = 3_660, 2_000
+# The transactions in which one call settles; the decay worker does the rest.
+MOST_SLICES = 20
+
+
+def advance_clock(
+    *, company_id: UUID, seconds: int, actor: Actor, advance_id: UUID | None = None
+) -> ClockAdvance:
+    """Move a sandbox's clock on by `seconds`, and settle what has fallen due by then.
+
+    If very much has, the decay worker settles the rest; until then, changes of those jobs raise
+    ClockMoving. `advance_id`: the id of this advance; if there is one with it already, the clock
+    is not moved again, and that one is returned. Must not be called inside a transaction. Raises
+    NotASandbox, ClockAtItsEnd, TooManyAdvances, ClockMoving while an earlier advance is still being
+    settled, and ValueError if `seconds` is out of range.
+    """
+    if not 1 <= seconds <= MOST_SECONDS:
+        raise ValueError(f"a clock is moved by 1 to {MOST_SECONDS:,} seconds, not {seconds}")
+    advance = _move_clock(company_id, seconds, actor, advance_id or uuid7())
+    for _ in range(MOST_SLICES):
+        job_id = jobs_behind_clock(company_id).first()
+        if job_id is None:
+            break
+        settle(job_id=job_id)
+    return advance
+
+
+def jobs_behind_clock(company_id: UUID) -> QuerySet[Job, UUID]:
+    """Return the ids of a sandbox's jobs in which something before its time is not settled yet."""
+    due = Job.objects.filter(company_id=company_id, next_due_at__lte=Now())
+    return due.order_by("next_due_at").values_list("id", flat=True)
+
+
+@line_transaction
+def _move_clock(company_id: UUID, seconds: int, actor: Actor, advance_id: UUID) -> ClockAdvance:
+    """Move the clock of a sandbox and of all its jobs, and log that in each of them.
+
+    All jobs are locked first, in the order of their ids, and settled up to the present.
+    """
+    clock = lock_company_clock(company_id)
+    if not clock.is_test:
+        raise NotASandbox
+    earlier = ClockAdvance.objects.filter(company_id=company_id)
+    if made := earlier.filter(id=advance_id).first():
+        return made
+    if earlier.count() >= MOST_ADVANCES:
+        raise TooManyAdvances(limit=f"{MOST_ADVANCES:,}")
+    offset = clock.offset_seconds + seconds
+    if offset > MOST_DAYS_AHEAD * DAY_SECONDS:
+        days = clock.offset_seconds // DAY_SECONDS
+        raise ClockAtItsEnd(limit_days=f"{MOST_DAYS_AHEAD:,}", days=f"{days:,}")
+    own = Job.objects.filter(company_id=company_id, posting__isnull=False)  # no deleted drafts
+    ids = own.order_by("id").values_list("id", flat=True)
+    jobs = [lock_job(job_id) for job_id in list(ids)]
+    if any(not _is_settled_up_to_now(job) for job in jobs):
+        raise ClockMoving
+    for job in jobs:
+        # Logged at the time before it. From then on the job goes by the new time.
+        job.clock_offset_seconds = offset
+        record_job_move(job, EventType.CLOCK_ADVANCED, actor=actor, facts={"seconds": seconds})
+        job.now += timedelta(seconds=seconds)
+        job.announced_due_at = None  # a worker has to be woken sooner
+        write(job)
+    Company.objects.filter(id=company_id).update(
+        clock_offset_seconds=F("clock_offset_seconds") + seconds
+    )
+    ids_logged = {"company": str(company_id), "actor": str(actor.id)}
+    security.info("clock.advanced", extra=ids_logged | {"seconds": seconds})
+    return ClockAdvance.objects.create(
+        id=advance_id,
+        company_id=company_id,
+        seconds=seconds,
+        clock_offset_seconds=offset,
+        began_at=clock.now,
+    )
+
+
+def _is_settled_up_to_now(job: LockedJob) -> bool:
+    try:
+        if job.status is JobStatus.CLOSED:
+            while job.is_due:
+                settle_closed_job(job)
+        else:
+            settle_each_instant(job)
+    except ClockMoving:
+        return False
+    except SandboxFull:  # nothing happens in it any more
+        return True
+    return True

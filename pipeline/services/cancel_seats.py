@@ -1,0 +1,26 @@
+"""Cancellation of planned seats."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from pipeline.domain.errors import PlannedSeatsNotFound
+from pipeline.line.lock import lock_job
+from pipeline.line.settle import settle_due
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
+from pipeline.models import PlannedSeats
+
+
+@line_transaction
+def cancel_seats(*, job_id: UUID, planned_id: UUID) -> None:
+    """Cancel a plan's coming changes. What is due already is carried out first, and stays.
+
+    Raises JobNotFound, and PlannedSeatsNotFound if nothing of the plan is still to come.
+    """
+    job = lock_job(job_id)
+    settle_due(job, only_ends=True)
+    deleted, _ = PlannedSeats.objects.filter(job_id=job.id, id=planned_id).delete()
+    if not deleted:
+        raise PlannedSeatsNotFound
+    write(job, commit=True)

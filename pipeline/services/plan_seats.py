@@ -1,0 +1,87 @@
+"""Plan of seats that open or close at a time, once or weekly."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from itertools import accumulate
+from uuid import UUID
+from zoneinfo import available_timezones
+
+from uuid_utils.compat import uuid7
+
+from jobs.models import MAX_CAPACITY, JobStatus
+from pipeline.domain.errors import IllegalJobMove, PlanRefused, TooManyPlannedSeats
+from pipeline.line.lock import lock_job
+from pipeline.line.settle import settle_due
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
+from pipeline.models import MOST_TIMES, PlannedSeats
+
+MOST_PLANS = 20
+LONGEST_AHEAD = timedelta(days=731)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatPlan:
+    """Seats that open, or close if negative, at `first_at` and then weekly, `times` times in all.
+
+    The weeks are counted in `zone`, so that the local time stays the same.
+    """
+
+    seats: int
+    first_at: datetime
+    zone: str = "UTC"
+    times: int = 1
+
+    def check(self, now: datetime) -> None:
+        """Check the values of a plan that is made at `now`. Raises PlanRefused."""
+        why = ""
+        if not self.seats or abs(self.seats) > MAX_CAPACITY:
+            why = f"Plan 1 to {MAX_CAPACITY:,} seats, or a negative number to close."
+        elif not now < self.first_at <= now + LONGEST_AHEAD:
+            why = "The first time must be in the future, at most two years ahead."
+        elif not 1 <= self.times <= MOST_TIMES:
+            why = f"Plan 1 to {MOST_TIMES} times."
+        elif self.zone not in available_timezones():
+            why = "There is no such time zone."
+        if why:
+            raise PlanRefused(why=why)
+
+
+@line_transaction
+def plan_seats(*, job_id: UUID, plan: SeatPlan, planned_id: UUID | None = None) -> PlannedSeats:
+    """Plan a change of a job's number of seats, which the settlement then carries out once.
+
+    `planned_id`: the id of the new row; if it exists, it is returned as it is. Raises JobNotFound,
+    IllegalJobMove for a closed job, TooManyPlannedSeats, and PlanRefused if a value is out of range
+    or the plans together would leave the limits of a job's seats.
+    """
+    job = lock_job(job_id)
+    settle_due(job)
+    plans = list(PlannedSeats.objects.filter(job_id=job.id))
+    for known in plans:
+        if known.id == planned_id:
+            return known
+    if job.status is JobStatus.CLOSED:
+        raise IllegalJobMove(status=job.status.value, verb="plan seats")
+    if len(plans) >= MOST_PLANS:
+        raise TooManyPlannedSeats(limit=MOST_PLANS)
+    plan.check(job.now)
+    row = PlannedSeats(
+        id=planned_id or uuid7(), job_id=job.id, next_at=plan.first_at, **asdict(plan)
+    )
+    changes = sorted(
+        (each.time_of(number), each.id, each.seats)
+        for each in (*plans, row)
+        for number in range(each.done, each.times)
+    )
+    totals = accumulate((seats for *_, seats in changes), initial=job.capacity)
+    if not all(1 <= total <= MAX_CAPACITY for total in totals):
+        raise PlanRefused(
+            why=f"With all its plans, the job must always have 1 to {MAX_CAPACITY:,} seats."
+        )
+    row.save(force_insert=True)
+    job.due(row.next_at)
+    write(job, commit=True)
+    return row

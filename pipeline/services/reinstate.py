@@ -1,0 +1,69 @@
+"""Reinstatement: a company gives a person the place back that a miss cost them."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+from jobs.models import JobStatus
+from pipeline.domain.errors import IllegalMove
+from pipeline.domain.states import (
+    Actor,
+    EventType,
+    Move,
+    Outcome,
+    ReinstatementReason,
+    Status,
+    status_after,
+)
+from pipeline.line.lock import lock_job_of
+from pipeline.line.misses import give_place_back, read_last_miss
+from pipeline.line.settle import settle_due
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
+from pipeline.models import Application, DecisionNote, Event
+
+security = logging.getLogger("security")
+
+
+@line_transaction
+def reinstate(
+    *,
+    application_id: UUID,
+    reason: ReinstatementReason,
+    actor: Actor,
+    note: str = "",
+    request_id: UUID | None = None,
+) -> Application:
+    """Give a person the place back that they had before their last miss, which no longer counts.
+
+    They hold no seat by that: they stand at their former place, without a cool-down, and are
+    promoted by the ordinary rule; at once if a seat is free. `reason`, `note` and `request_id` as
+    in `remove`. Repeating it is harmless while the application is live. Raises IllegalMove if the
+    person neither waits nor lapsed by a miss, or if the job is closed; NotReinstatable;
+    AlreadyApplied if they have another live application to the job; ApplicationNotFound.
+    """
+    job = lock_job_of(application_id, hold_person=True)
+    settle_due(job)
+    application = job.application(application_id)
+    if request_id:
+        done = Event.objects.filter(application_id=application.id, event=EventType.REINSTATED)
+        if done.filter(data__request=str(request_id)).exists():
+            return application
+    miss = read_last_miss(application)
+    status = Status(application.status)
+    if miss.is_given_back and status is not Status.INACTIVE:
+        return application
+    if job.status is JobStatus.CLOSED or application.outcome not in (None, Outcome.LAPSED):
+        raise IllegalMove(status=status, move=Move.REINSTATE)
+    status_after(status, Move.REINSTATE, verified=application.is_verified)
+    miss.refuse_giving_back()
+    codes = {"reason": reason, "request": request_id}
+    facts = {name: str(value) for name, value in codes.items() if value}
+    entry = give_place_back(job, application, miss, actor=actor, facts=facts)
+    if note:
+        DecisionNote.objects.create(application=application, seq=entry.seq, text=note)
+    write(job, commit=True)
+    ids = {"company": str(job.company_id), "application": str(application.id)}
+    security.info("place.given_back", extra=ids | {"reason": str(reason)})
+    return application

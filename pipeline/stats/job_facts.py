@@ -1,0 +1,91 @@
+"""Facts of a job for everybody: how often what happened in its line, without personal data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.cache import caches
+from django.db import connection
+
+from jobs.models import Job
+from pipeline.models import Event
+
+# A number below this could point at a person, so only that it is smaller is said.
+FEWEST_SHOWN = 5
+# How many of a job's last events are counted, and for how long the result is kept.
+MOST_EVENTS = 50_000
+KEPT_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PublicCounts:
+    """Numbers of a job's last events. A number from 1 to FEWEST_SHOWN - 1 is None.
+
+    `since` is the time of the first counted event. The keys of the tables are codes of reasons;
+    removals without a reason have the key NONE.
+    """
+
+    since: datetime
+    events: int
+    offered: int | None
+    confirmed: int | None
+    missed: int | None
+    withdrawn: int | None
+    removals: Mapping[str, int | None]
+    given_back: Mapping[str, int | None]
+    seats_changed: int
+    rules_changed: int
+
+
+_READ = """
+SELECT event, CASE WHEN event IN ('REMOVED', 'REINSTATED')
+                   THEN coalesce(data ->> 'reason', 'NONE') END AS reason,
+       count(*)
+FROM pipeline_event
+WHERE job_id = %(job)s AND seq > %(after)s
+  AND (event <> 'APPLIED' OR to_status = 'PENDING_ACKNOWLEDGMENT')
+  AND NOT (event = 'LAPSED' AND coalesce(data ->> 'reason', '') = 'UNVERIFIED')
+GROUP BY 1, 2
+"""
+
+
+def public_counts_of(job: Job) -> PublicCounts:
+    """Return the counts of a job's last MOST_EVENTS events, at most KEPT_SECONDS old."""
+    key = f"public_counts:{job.id}"
+    known: PublicCounts | None = caches["local"].get(key)
+    if known is not None:
+        return known
+    after = max(0, job.seq - MOST_EVENTS)
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, {"job": job.id, "after": after})
+        rows = cursor.fetchall()
+    first = Event.objects.filter(job_id=job.id, seq=after + 1).values_list("at", flat=True).first()
+    counts = {(event, reason): count for event, reason, count in rows}
+
+    def total(*events: str) -> int:
+        return sum(count for (event, _), count in counts.items() if event in events)
+
+    def by_reason(kind: str) -> dict[str, int | None]:
+        found = {reason: count for (event, reason), count in counts.items() if event == kind}
+        return {reason: _shown_count(count) for reason, count in sorted(found.items())}
+
+    known = PublicCounts(
+        since=first or job.created_at,
+        events=job.seq - after,
+        offered=_shown_count(total("PROMOTED", "APPLIED")),
+        confirmed=_shown_count(total("ACKNOWLEDGED")),
+        missed=_shown_count(total("DECAYED", "LAPSED")),
+        withdrawn=_shown_count(total("WITHDRAWN")),
+        removals=by_reason("REMOVED"),
+        given_back=by_reason("REINSTATED"),
+        seats_changed=total("CAPACITY_CHANGED"),
+        rules_changed=total("POLICY_CHANGED"),
+    )
+    caches["local"].set(key, known, KEPT_SECONDS)
+    return known
+
+
+def _shown_count(count: int) -> int | None:
+    return count if count == 0 or count >= FEWEST_SHOWN else None

@@ -1,0 +1,116 @@
+"""Behaviour of the people in a log: when they came, answered and left. Pure.
+
+A simulation hands these out again: absolute for what a person did while waiting, relative to the
+offer or to the start of the review for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from pipeline.domain.states import EventType, Status
+
+_UNANSWERED = frozenset((EventType.DECAYED, EventType.LAPSED, EventType.CLOSED_OUT))
+
+
+class LoggedEvent(NamedTuple):
+    """A row of a job's log, as far as a simulation needs it."""
+
+    seq: int
+    at: datetime
+    application_id: UUID | None
+    event: str
+    from_status: str | None
+    to_status: str | None
+    data: dict[str, Any]
+
+
+class Answer(NamedTuple):
+    """End of an offer: `after` the offer, or None for an offer that was not answered.
+
+    `confirmed` is False for a person who left, or whom the company decided on, at that time.
+    """
+
+    after: timedelta | None
+    confirmed: bool
+
+
+@dataclass(slots=True)
+class Behaviour:
+    """Behaviour of one person. `reviews` are the times that reviews took; None: it still lasts."""
+
+    answers: list[Answer] = field(default_factory=list)
+    extensions: dict[int, tuple[timedelta, timedelta]] = field(default_factory=dict)
+    reviews: list[timedelta | None] = field(default_factory=list)
+
+    def answer(self, number: int, usual: Answer) -> Answer:
+        """Return the answer to the person's offer of that number, from 0 on.
+
+        To more offers than there were, they answer as to the last, and without any as is usual.
+        """
+        return self.answers[min(number, len(self.answers) - 1)] if self.answers else usual
+
+    def review(self, number: int, usual: timedelta | None) -> timedelta | None:
+        """Return how long the person's review of that number lasts, from 0 on."""
+        return self.reviews[min(number, len(self.reviews) - 1)] if self.reviews else usual
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviours:
+    """Behaviour of everybody in a log, and what is usual among them."""
+
+    of: dict[UUID, Behaviour]
+    usual_answer: Answer
+    usual_review: timedelta | None
+
+
+def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
+    """Read from a log how everybody behaved."""
+    of: dict[UUID, Behaviour] = {}
+    last: dict[UUID, LoggedEvent] = {}
+    for event in log:
+        if event.application_id is None or event.event == EventType.VERIFIED:
+            continue
+        person = of.setdefault(event.application_id, Behaviour())
+        before = last.get(event.application_id)
+        if before and event.event == EventType.DEADLINE_EXTENDED:
+            more = _deadline(event) - _deadline(before)
+            person.extensions[len(person.answers) - 1] = (event.at - before.at, more)
+            continue
+        _note_ending(person, event, before)
+        if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
+            person.answers.append(Answer(None, confirmed=False))
+        elif event.to_status == Status.ACTIVE:
+            person.reviews.append(None)
+        last[event.application_id] = event
+    answers = [each.after for person in of.values() for each in person.answers if each.confirmed]
+    usual = _median(answers)
+    reviews = _median([span for person in of.values() for span in person.reviews])
+    return Behaviours(of, Answer(usual, confirmed=usual is not None), reviews)
+
+
+def _note_ending(person: Behaviour, event: LoggedEvent, before: LoggedEvent | None) -> None:
+    """Note how an open offer or a review ends by an event, if it does."""
+    if before is None:
+        return
+    if event.from_status == Status.PENDING_ACKNOWLEDGMENT:
+        confirmed = event.event == EventType.ACKNOWLEDGED
+        person.answers[-1] = Answer(
+            None if event.event in _UNANSWERED else event.at - before.at, confirmed
+        )
+    elif event.from_status == Status.ACTIVE:
+        person.reviews[-1] = event.at - before.at
+
+
+def _deadline(event: LoggedEvent) -> datetime:
+    return datetime.fromisoformat(event.data["deadline"])
+
+
+def _median(spans: Iterable[timedelta | None]) -> timedelta | None:
+    seconds = [span.total_seconds() for span in spans if span is not None]
+    return timedelta(seconds=median(seconds)) if seconds else None

@@ -1,0 +1,288 @@
+"""Run of a line's history again under another policy: the rules of the line in memory. Pure.
+
+The log gives when people came, answered and left (`behaviour`); the rules give everything else:
+who is offered a seat, who misses it, and where they then stand. Nothing of the order reads this.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from heapq import heappop, heappush
+from uuid import UUID
+
+from jobs.models import JobStatus
+from jobs.policies import Policy
+from pipeline.domain.states import VERIFY_WITHIN, EventType, Status
+from pipeline.stats.idle_seats import SeatState
+from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in
+from pipeline.whatif.state import Change, Person, SimulatedEvent
+
+# A run that goes beyond these is given up: rules can be tried under which a line never rests.
+MOST_SIMULATED_EVENTS = 200_000
+MOST_LOOKS = 20_000_000  # at people on the waitlist, in search of the next in line
+
+
+class TooLong(Exception):
+    """The simulation takes too long under these rules."""
+
+    def __str__(self) -> str:
+        return (
+            "Under these rules the line changes too often to be run again. Try a longer window or"
+            " cool-down, fewer misses, or fewer days."
+        )
+
+
+class Simulation:
+    """A line in memory, in which a log's people behave as they did.
+
+    Without a change, the line is settled only when the log was written, so it must come out as the
+    log has it. With one, offers end and cool-downs are over at their own instants.
+    """
+
+    def __init__(self, log: Sequence[LoggedEvent], change: Change | None = None) -> None:
+        self.events: list[SimulatedEvent] = []
+        self.states: list[SeatState] = []
+        self.behaviours: Behaviours = behaviours_in(log)
+        self.change = change
+        self.now = log[0].at
+        self.status: str = JobStatus.DRAFT
+        self.capacity = 0
+        self.policy = Policy()
+        self.next_ticket = 1
+        self.held = 0
+        self._pending = 0
+        self.people: dict[UUID, Person] = {}
+        self.queue: list[tuple[int, int, UUID]] = []
+        self._unverified: set[UUID] = set()
+        self._due: list[tuple[datetime, UUID]] = []
+        # What is still to come: its time, its order among equals, and the step.
+        self._coming: list[tuple[datetime, int, Callable[[], None]]] = []
+        self._numbers = 0
+        self._looks = 0
+        for event in log:
+            self._plan(event.at, self._step_of_event(event))
+        if change:
+            self._plan(change.since, lambda: self._change_rules(EventType.POLICY_CHANGED))
+
+    def run(self, until: datetime) -> list[SimulatedEvent]:
+        """Run to a time, and return all events so far. Can go on from there. Raises TooLong."""
+        while self._coming and self._coming[0][0] <= until:
+            self.now = self._coming[0][0]
+            self._settle()
+            while self._coming and self._coming[0][0] == self.now:
+                _, _, step = heappop(self._coming)
+                step()
+                self._fill()
+            if len(self.events) > MOST_SIMULATED_EVENTS or self._looks > MOST_LOOKS:
+                raise TooLong
+        return self.events
+
+    def _plan(self, at: datetime, step: Callable[[], None]) -> None:
+        self._numbers += 1
+        heappush(self._coming, (at, self._numbers, step))
+
+    def _touch(self, at: datetime) -> None:
+        """Settle the line at a time, too; until the change only the log's times count."""
+        if self.change and at >= self.change.since:
+            self._plan(max(at, self.now), lambda: None)
+
+    def _settle(self) -> None:
+        if self.status == JobStatus.CLOSED:
+            return
+        overdue = []
+        while self._due and self._due[0][0] <= self.now:
+            at, who = heappop(self._due)
+            person = self.people[who]
+            if at in (person.deadline, person.verify_by):
+                overdue.append((at, who))
+        for _, who in sorted(overdue):
+            person = self.people[who]
+            if person.verify_by:
+                self._move(person, EventType.LAPSED, Status.INACTIVE)
+            else:
+                self._miss(person)
+        self._fill()
+
+    def _miss(self, person: Person) -> None:
+        person.misses += 1
+        person.eligible_at = self.policy.cooldown_until(self.now)
+        keeps = self.policy.keeps_place(person.misses)
+        kind = EventType.DECAYED if keeps else EventType.LAPSED
+        self._move(person, kind, Status.WAITLIST if keeps else Status.INACTIVE)
+        person.can_go_back = True
+        self._touch(person.eligible_at)
+
+    def _fill(self) -> None:
+        if self.status != JobStatus.OPEN:
+            return
+        while self.held < self.capacity:
+            found = None
+            for *_, who in self.queue:
+                self._looks += 1
+                if self._is_eligible(who):
+                    found = who
+                    break
+            if found is None:
+                return
+            self._move(self.people[found], EventType.PROMOTED, Status.PENDING_ACKNOWLEDGMENT)
+
+    def _is_eligible(self, who: UUID) -> bool:
+        person = self.people[who]
+        cools = person.eligible_at is not None and person.eligible_at > self.now
+        return person.verify_by is None and not cools
+
+    def _move(self, person: Person, event: EventType, to: Status) -> None:
+        """Move a person, and plan what follows from it."""
+        before = person.status
+        place = person.place if before is Status.WAITLIST else None
+        if place:
+            self.queue.remove((*place, person.id))
+        self.held += to.holds_seat - bool(before and before.holds_seat)
+        offered = Status.PENDING_ACKNOWLEDGMENT
+        self._pending += (to is offered) - (before is offered)
+        person.status, person.ticket, person.tie, person.deadline = to, None, None, None
+        person.can_go_back = False
+        if to is Status.WAITLIST:
+            self._queue_up(person)
+        elif to is Status.PENDING_ACKNOWLEDGMENT:
+            behind = self.policy.places_lost(person.misses)
+            joins = (self.next_ticket + behind, len(self.events) + 1)
+            person.before_offer = place or joins
+            person.eligible_at, person.deadline = None, self.policy.deadline(self.now)
+            heappush(self._due, (person.deadline, person.id))
+            self._touch(person.deadline)
+            self._plan_answer(person)
+        elif to is Status.ACTIVE:
+            self._plan_end_of_review(person)
+        elif to is Status.INACTIVE:
+            person.verify_by = None
+            self._unverified.discard(person.id)
+        self._record(event, person)
+
+    def _queue_up(self, person: Person) -> None:
+        person.tie = len(self.events) + 1
+        person.ticket = self.next_ticket + self.policy.places_lost(person.misses)
+        if not person.misses:
+            self.next_ticket += 1
+        insort(self.queue, (person.ticket, person.tie, person.id))
+
+    def _record(self, event: str, person: Person | None = None) -> None:
+        seq = len(self.events) + 1
+        waiting = len(self.queue) - len(self._unverified)
+        seats = (self.held - self._pending, self._pending, waiting)
+        self.states.append(SeatState(self.now, self.status, self.capacity, *seats))
+        if person is None:
+            self.events.append(SimulatedEvent(seq, self.now, None, event, None))
+            return
+        place = (person.ticket, person.tie, person.deadline, person.misses)
+        self.events.append(SimulatedEvent(seq, self.now, person.id, event, person.status, *place))
+
+    def _plan_answer(self, person: Person) -> None:
+        behaviour = self.behaviours.of[person.id]
+        number, offered_at = person.offers, self.now
+        person.offers += 1
+        answer = behaviour.answer(number, self.behaviours.usual_answer)
+
+        def answer_offer() -> None:
+            is_open = person.offers == number + 1 and person.deadline is not None
+            if not is_open or (self.status == JobStatus.CLOSED and answer.confirmed):
+                return
+            if answer.confirmed:
+                self._move(person, EventType.ACKNOWLEDGED, Status.ACTIVE)
+            else:
+                self._move(person, EventType.WITHDRAWN, Status.INACTIVE)
+
+        def extend() -> None:
+            if person.offers == number + 1 and person.deadline is not None:
+                person.deadline += more
+                heappush(self._due, (person.deadline, person.id))
+                self._touch(person.deadline)
+                self._record(EventType.DEADLINE_EXTENDED, person)
+
+        if number in behaviour.extensions:
+            after, more = behaviour.extensions[number]
+            self._plan(offered_at + after, extend)
+        if answer.after is not None:
+            self._plan(offered_at + answer.after, answer_offer)
+
+    def _plan_end_of_review(self, person: Person) -> None:
+        behaviour = self.behaviours.of[person.id]
+        lasts = behaviour.review(person.reviews, self.behaviours.usual_review)
+        person.reviews += 1
+
+        def end_review() -> None:
+            if person.status is Status.ACTIVE:
+                self._move(person, EventType.REMOVED, Status.INACTIVE)
+
+        if lasts is not None:
+            self._plan(self.now + lasts, end_review)
+
+    def _step_of_event(self, event: LoggedEvent) -> Callable[[], None]:
+        """Return the step that a row of the log makes by itself; most only settle the line."""
+        who, kind = event.application_id, event.event
+        if who is None:
+            return lambda: self._take_job_event(event)
+        if kind == EventType.APPLIED:
+            return lambda: self._apply(event, who)
+        if kind == EventType.VERIFIED:
+            return lambda: self._verify(self.people[who])
+        if kind == EventType.REINSTATED:
+            return lambda: self._give_place_back(self.people[who])
+        waited = event.from_status == Status.WAITLIST and event.to_status == Status.INACTIVE
+        if kind == EventType.CLOSED_OUT or (waited and kind != EventType.LAPSED):
+            return lambda: self._leave(self.people[who], EventType(kind))
+        return lambda: None
+
+    def _take_job_event(self, event: LoggedEvent) -> None:
+        self.status = event.data["status"]
+        self.capacity, self.policy = event.data["capacity"], Policy(**event.data["policy"])
+        self._change_rules(event.event)
+
+    def _change_rules(self, event: str) -> None:
+        if self.change and self.now >= self.change.since:
+            self.policy = Policy(**(self.policy.values() | self.change.policy))
+            self.capacity = self.change.capacity or self.capacity
+        self._record(event)
+
+    def _apply(self, event: LoggedEvent, who: UUID) -> None:
+        eligible_at, is_verified = event.data.get("eligible_at"), "verify_by" not in event.data
+        person = self.people[who] = Person(who, misses=event.data["decay_count"])
+        if eligible_at:
+            person.eligible_at = datetime.fromisoformat(eligible_at)
+            self._touch(person.eligible_at)
+        if not is_verified:
+            person.verify_by = self.now + VERIFY_WITHIN
+            self._unverified.add(who)
+            heappush(self._due, (person.verify_by, who))
+            self._touch(person.verify_by)
+        cools = person.eligible_at is not None and person.eligible_at > self.now
+        if cools or not is_verified or self.held >= self.capacity:
+            to = Status.WAITLIST
+        elif self.policy.acknowledge_first_seat:
+            to = Status.PENDING_ACKNOWLEDGMENT
+        else:
+            to = Status.ACTIVE
+        self._move(person, EventType.APPLIED, to)
+
+    def _verify(self, person: Person) -> None:
+        if person.status is Status.WAITLIST and person.verify_by:
+            person.verify_by = None
+            self._unverified.discard(person.id)
+            self._record(EventType.VERIFIED, person)
+
+    def _leave(self, person: Person, kind: EventType) -> None:
+        if person.status in (Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT):
+            self._move(person, kind, Status.INACTIVE)
+
+    def _give_place_back(self, person: Person) -> None:
+        if not person.can_go_back:
+            return
+        if person.status is Status.WAITLIST:
+            self.queue.remove((*person.place, person.id))
+        person.status, person.can_go_back = Status.WAITLIST, False
+        person.ticket, person.tie = person.before_offer
+        person.misses, person.eligible_at = person.misses - 1, None
+        insort(self.queue, (person.ticket, person.tie, person.id))
+        self._record(EventType.REINSTATED, person)

@@ -1,0 +1,58 @@
+"""State of a simulation: its people, the events that come out, and the rules that change. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from pipeline.domain.states import Status
+
+
+class SimulatedEvent(NamedTuple):
+    """Event of a simulation: what happened, and the place and deadline after it."""
+
+    seq: int
+    at: datetime
+    application_id: UUID | None
+    event: str
+    to_status: str | None
+    ticket: int | None = None
+    tie: int | None = None
+    deadline: datetime | None = None
+    misses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Other rules from a time on: fields of the policy by name, and the seats if they change."""
+
+    since: datetime
+    policy: dict[str, Any]
+    capacity: int | None = None
+
+
+@dataclass(slots=True)
+class Person:
+    """Person in a simulated line. `before_offer` is the place that a miss can give back."""
+
+    id: UUID
+    status: Status | None = None
+    ticket: int | None = None
+    tie: int | None = None
+    misses: int = 0
+    eligible_at: datetime | None = None
+    verify_by: datetime | None = None
+    deadline: datetime | None = None
+    before_offer: tuple[int, int] = (0, 0)
+    can_go_back: bool = False
+    offers: int = 0
+    reviews: int = 0
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Return the ticket and tie of a person who waits."""
+        assert self.ticket is not None  # noqa: S101  who waits has a place
+        assert self.tie is not None  # noqa: S101
+        return self.ticket, self.tie

@@ -1,0 +1,81 @@
+"""Task that runs a job's log again under other rules, started by hand."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from jobs.policies import POLICY_FIELDS, policy_limits
+from pipeline.database.instants import database_now
+from pipeline.domain.errors import JobNotFound
+from pipeline.selectors.jobs import read_job
+from pipeline.whatif.compare import Cancelled, NotReproducible, compare_rules
+from pipeline.whatif.read import KEY, MOST_DAYS, MOST_EVENTS, read_log
+from pipeline.whatif.simulate import TooLong
+from pipeline.whatif.state import Change
+from tasks.context import Context
+from tasks.errors import Discard, Fatal
+from tasks.registry import task_type
+
+
+def _whole_number(name: str, *, optional: bool = False) -> dict[str, Any]:
+    low, high = policy_limits(name)
+    kinds = ["integer", "null"] if optional else "integer"
+    return {"type": kinds, "minimum": low, "maximum": high}
+
+
+@task_type(
+    key=KEY,
+    queue="files",
+    timeout_seconds=600,
+    max_attempts=2,
+    cap=1,
+    schema={
+        "type": "object",
+        "properties": {
+            "job_id": {"type": "string", "format": "uuid"},
+            "days": {"type": "integer", "minimum": 1, "maximum": MOST_DAYS},
+            "capacity": {"type": "integer", "minimum": 1, "maximum": 10_000},
+            "acknowledgment_window_seconds": _whole_number("acknowledgment_window_seconds"),
+            "penalty_places": _whole_number("penalty_places"),
+            "max_decays": _whole_number("max_decays", optional=True),
+            "cooldown_seconds": _whole_number("cooldown_seconds"),
+        },
+        "required": ["job_id"],
+        "additionalProperties": False,
+    },
+)
+def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+    """Compare the last `days` of a job, by default all, with what other rules would have done.
+
+    Rules and seats that are not given stay as they were.
+    """
+    if context.owner_id is None:
+        raise Fatal("a what-if must be for a company")
+    try:
+        job = read_job(UUID(payload["job_id"]))
+    except JobNotFound as error:
+        raise Fatal(str(error)) from None
+    if job.company_id != context.owner_id:
+        raise Fatal(str(JobNotFound()))
+    if job.seq > MOST_EVENTS:
+        raise Discard(f"The log has more than {MOST_EVENTS:,} events, too many for a what-if.")
+    end = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
+    since = job.created_at
+    if days := payload.get("days"):
+        since = max(since, end - timedelta(days=days))
+    policy = {name: payload[name] for name in POLICY_FIELDS if name in payload}
+    try:
+        return compare_rules(
+            read_log(job.id),
+            Change(since, policy, payload.get("capacity")),
+            end,
+            tell=partial(context.progress, note="runs"),
+            is_cancelled=lambda: context.cancelled,
+        )
+    except Cancelled:
+        return None
+    except (NotReproducible, TooLong) as error:
+        raise Discard(str(error)) from None

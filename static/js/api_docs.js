@@ -1,0 +1,18 @@
+// What the library's page lacks for people who do not see it: names of lists, levels of headings,
+// and no links inside buttons.
+const sheet = document.getElementById("swagger-ui");
+
+const mend = () => {
+  for (const list of sheet.querySelectorAll("select:not([aria-label])"))
+    list.setAttribute("aria-label", list.id || "Choose");
+  for (const [kind, level] of [["h3.opblock-tag", 2], ["h4", 3]])
+    for (const heading of sheet.querySelectorAll(`${kind}:not([aria-level])`)) {
+      heading.setAttribute("role", "heading");
+      heading.setAttribute("aria-level", level);
+    }
+  for (const inner of sheet.querySelectorAll("main:not([role])")) inner.setAttribute("role", "group");
+  for (const link of sheet.querySelectorAll("button a[href]")) link.removeAttribute("href");
+};
+
+new MutationObserver(mend).observe(sheet, { childList: true, subtree: true, attributes: true, attributeFilter: ["href"] });
+mend();

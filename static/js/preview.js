@@ -1,0 +1,29 @@
+// The preview beside a form follows what is typed: the form is sent as its button "preview" sends
+// it, and only the preview of the answer is shown. Nothing is stored.
+const PAUSE_MS = 500;
+const shown = document.querySelector("[data-preview]");
+const form = shown?.closest("form") ?? document.getElementById(shown?.dataset.preview);
+let timer, asked = 0;
+
+async function refresh() {
+  const turn = (asked += 1), values = new FormData(form);
+  values.set("preview", "quiet"); // not an error while a field is only half filled in
+  const answer = await fetch(form.getAttribute("action") || location.href, {
+    method: "POST", body: values, redirect: "error",
+  }).catch(() => null);
+  if (!answer || turn !== asked) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = page.getElementById(shown.id);
+  if (!fresh || turn !== asked) return;
+  const button = shown.querySelector("button"); // it may have the focus
+  for (const node of [...shown.childNodes]) if (node !== button) node.remove();
+  const nodes = [...fresh.childNodes].filter((node) => node.nodeName !== "BUTTON");
+  if (button) button.before(...nodes);
+  else shown.append(...nodes);
+}
+
+form?.addEventListener("input", (event) => {
+  if (shown.contains(event.target)) return;
+  clearTimeout(timer);
+  timer = setTimeout(refresh, PAUSE_MS);
+});

@@ -1,0 +1,127 @@
+"""When the clients in docs/examples send a request again: the same in Python and TypeScript."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.environment import ROOT
+from tests.support.tools import needed_tool
+
+PYTHON, TYPESCRIPT = ROOT / "docs/examples/sdk-python", ROOT / "docs/examples/sdk-typescript"
+MOST = 3
+JOBS, ROTATION = "/jobs", "/webhooks/w/rotate-secret"
+# Status (None: no answer), code, Retry-After, path; and how often it is sent again.
+CASES: list[tuple[int | None, str, str | None, str, int]] = [
+    (None, "", None, JOBS, MOST),
+    (None, "", None, ROTATION, 0),
+    (429, "THROTTLED", "1", JOBS, MOST),
+    (429, "THROTTLED", "1", ROTATION, MOST),
+    (429, "THROTTLED", "31", JOBS, 0),
+    (503, "BUSY", "1", JOBS, MOST),
+    (503, "BUSY", "1", ROTATION, 0),
+    (502, "", None, JOBS, MOST),
+    (504, "", None, JOBS, MOST),
+    (500, "INTERNAL_ERROR", None, JOBS, 2),
+    (500, "INTERNAL_ERROR", None, ROTATION, 0),
+    (409, "IDEMPOTENCY_KEY_IN_USE", None, JOBS, 9),
+    (409, "CLOCK_MOVING", "1", JOBS, 9),
+    (409, "INVALID_TRANSITION", None, JOBS, 0),
+    (412, "PRECONDITION_FAILED", None, JOBS, 0),
+    (400, "VALIDATION_ERROR", None, JOBS, 0),
+]
+EXPECTED = [times for *_, times in CASES]
+ATTEMPTS = range(1, 12)
+# The least that the growing pauses add up to before an unfinished first attempt is given up.
+LEASE_SECONDS = 60
+
+SCRIPT = """
+import { pauseBeforeRetry } from "%s";
+const { cases, most, attempts } = JSON.parse(process.argv[2]);
+const pauses = cases.map(([status, code, retryAfter, path]) => {
+  const refusal = status === null ? null : { status, code, retryAfter };
+  return attempts.map((attempt) => pauseBeforeRetry(refusal, path, attempt, most));
+});
+console.log(JSON.stringify(pauses));
+"""
+
+
+def checked(pauses: list[list[float | None]]) -> None:
+    """Check how often each case is repeated, and that a running request is waited for."""
+    assert [sum(each is not None for each in row) for row in pauses] == EXPECTED
+    running = pauses[[code for _, code, *_ in CASES].index("IDEMPOTENCY_KEY_IN_USE")]
+    assert sum(each or 0 for each in running) > LEASE_SECONDS
+    assert pauses[2][0] == 1.0
+
+
+def test_the_python_client_repeats_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PYTHON)
+    pause_before_retry = import_module("nextinline.retries").pause_before_retry
+
+    def pauses(status: int | None, code: str, wait: str | None, path: str) -> list[Any]:
+        headers = {"Retry-After": wait} if wait else {}
+        answer = status and httpx.Response(status, json={"code": code}, headers=headers)
+        return [
+            pause_before_retry(answer or None, path=path, attempt=each, max_retries=MOST)
+            for each in ATTEMPTS
+        ]
+
+    checked([pauses(*case[:4]) for case in CASES])
+
+
+def test_the_typescript_client_repeats_what_the_page_says(tmp_path: Path) -> None:
+    compiler = needed_tool("tsc", "npm install --global typescript")
+    built = tmp_path / "dist"
+    subprocess.run([compiler, "--project", TYPESCRIPT, "--outDir", built], check=True)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    script = tmp_path / "pauses.mjs"
+    script.write_text(SCRIPT % (built / "retries.js"))
+    given = json.dumps({"cases": [*CASES], "most": MOST, "attempts": [*ATTEMPTS]})
+
+    command = [needed_tool("node", "the package nodejs"), script, given]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    checked(json.loads(told.stdout))
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/api/v1", "/api/v1/"])
+def test_the_python_client_takes_the_address_with_or_without_the_base_path(
+    monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.syspath_prepend(PYTHON)
+    client = import_module("nextinline").Client
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(200, json={})
+
+    with client(
+        base_url=f"https://jobs.example{ending}", transport=httpx.MockTransport(answer)
+    ) as company:
+        company.jobs.get("1")
+
+    assert asked == ["https://jobs.example/api/v1/jobs/1"]
+
+
+def test_the_feed_of_the_python_client_begins_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PYTHON)
+    client = import_module("nextinline").Client
+    asked: list[dict[str, str]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(dict(request.url.params))
+        return httpx.Response(200, json={"data": [], "next_cursor": "end"})
+
+    with client(transport=httpx.MockTransport(answer)) as company:
+        cursors = [page["next_cursor"] for page in company.events.pages(start="now")]
+
+    assert cursors == ["end"]
+    assert [each.get("start") for each in asked] == ["now", None]
+    assert [each.get("cursor") for each in asked] == [None, "end"]

@@ -1,0 +1,185 @@
+"""Deciding on several people in a browser: ticked, undone, carried out; notes beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from jobs.models import Role
+from pipeline.decisions.carry_out import TASK, carry_out_decision
+from pipeline.models import ApplicationNote, PendingDecision
+from tests.browser.buttons import shows
+from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
+from tests.browser.pointer import Hands
+from tests.browser.site import OpenPage, Site
+from tests.browser.world import World
+from tests.support import factories
+from tests.support.accounts import member_of
+from tests.support.task_runs import let_tasks_wait, run_due_tasks
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def pages(browser_page: OpenPage, site: Site, world: World) -> list[Page]:
+    """Return pages of the owner: wide and light, wide and dark, narrow."""
+    found = [browser_page(), browser_page(dark=True), browser_page("narrow")]
+    for page in found:
+        sign_in_staff(page.context, site.url, world.owner)
+    return found
+
+
+def look_at(pages: list[Page], address: str, name: str) -> None:
+    """Look at an address in light, in dark and on the narrowest phone."""
+    for page, kind in zip(pages, ("light", "dark", "narrow"), strict=True):
+        page.goto(address)
+        if kind == "narrow":
+            no_sideways_scroll(page)
+        else:
+            axe(page)
+        shot(page, f"{name}-{kind}")
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["scripted", "plain"])
+def test_several_people_are_decided_on_and_it_is_undone(
+    browser_page: OpenPage, site: Site, world: World, javascript: bool
+) -> None:
+    page = browser_page(javascript=javascript)
+    sign_in_staff(page.context, site.url, world.owner)
+    page.goto(f"/company/jobs/{world.job}/")
+    boxes = page.locator("#waitlist .tick")
+    boxes.nth(0).check()
+    boxes.nth(1).check()
+
+    page.get_by_role("button", name="Decide on the people ticked").click()
+    shows(page, "Decide on 2 people")
+    page.get_by_role("button", name="Reject 2 people").click()
+
+    decision = PendingDecision.objects.get()
+    assert decision.finished_at is not None  # tests do not wait ten seconds
+    shows(page, "2 people rejected.")
+
+
+def test_the_pages_of_a_decision_can_be_used_by_everybody(
+    pages: list[Page], world: World, settings: Any
+) -> None:
+    settings.DECISION_UNDO_SECONDS = 3_600
+    from pipeline.decisions.make import make_decision
+
+    decision = make_decision(
+        decision_id=world.waiting.id,
+        job_id=world.job,
+        application_ids=[world.waiting.id],
+        outcome="REJECTED",  # type: ignore[arg-type]
+        actor=world.actor,
+    )
+    board = f"/company/jobs/{world.job}/"
+
+    look_at(pages, board, "board-decision")
+    look_at(pages, f"{board}decisions/{decision.id}/", "decision")
+    look_at(pages, f"/company/applications/{world.waiting.id}/", "application-decision")
+    page = pages[0]
+    page.goto(board)
+    page.get_by_role("button", name=f"Undo: Reject {world.waiting.name}").click()
+
+    shows(page, "The decision was undone.")
+    expect(page.locator(".decision-notice")).to_have_count(0)
+    let_tasks_wait(3_600)
+    run_due_tasks(TASK)
+    carry_out_decision(decision.id)
+    assert factories.status_of(world.waiting) == "WAITLIST"
+
+
+def test_notes_tags_and_links_are_added(owner: Hands, pages: list[Page], world: World) -> None:
+    here = f"/company/applications/{world.waiting.id}/"
+    owner.page.goto(here)
+
+    owner.fill("New note", "Asked for a call on Tuesday.")
+    owner.press("Add note")
+    owner.fill("New tag", "Night shift")
+    owner.press("Add tag")
+    shows(owner.page, "night shift")
+    owner.page.get_by_label("Assigned to").select_option(label=world.owner.email)
+    owner.press("Assign")
+
+    shows(owner.page, "Asked for a call on Tuesday.")
+    assert ApplicationNote.objects.get().author_id == world.owner.id
+    look_at(pages, here, "application-notes")
+
+
+def test_keys_lead_to_people_and_pages(owner: Hands, world: World) -> None:
+    page = owner.page
+    page.goto("/company/")
+
+    page.keyboard.press("Control+k")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("searchbox").fill("sched")
+    expect(dialog.get_by_role("link", name="Schedules")).to_be_visible()
+    axe(page)
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+    page.goto(f"/company/jobs/{world.job}/")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    second = page.locator("main [data-key] .who-link").nth(1)
+    expect(second).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.locator(".tick:checked")).to_have_count(1)
+    page.keyboard.press("?")
+    page.wait_for_url("**/company/shortcuts/")
+    page.get_by_role("button", name="Turn single keys off").click()
+    page.goto("/company/")
+    page.keyboard.press("?")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert page.url.endswith("/company/")
+
+
+def test_a_view_is_saved(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/jobs/{world.job}/applications/?misses=1")
+
+    owner.fill("Name of the view", "With a miss")
+    owner.press("Save this view")
+
+    shows(owner.page, "Saved as “With a miss”. Only you see it.")
+    owner.page.get_by_role("link", name="With a miss").click()
+    expect(owner.page.locator("main [data-key]")).to_have_count(1)
+
+
+def test_keys_lose_no_note_and_lead_nowhere_forbidden(
+    browser_page: OpenPage, site: Site, world: World, owner: Hands
+) -> None:
+    page = owner.page
+    page.goto(f"/company/applications/{world.waiting.id}/decide/")
+    here, note = page.url, page.get_by_label("Note")
+    key = "j" if page.locator('[data-go="next"]').count() else "k"
+    opened: list[str] = []
+    page.on("request", lambda each: each.is_navigation_request() and opened.append(each.url))
+    note.fill("Asked for a call.")
+    note.blur()
+    page.keyboard.press(key)
+    expect(note).to_have_value("Asked for a call.")
+    note.fill("")
+    note.blur()
+    page.keyboard.press(key)
+    expect(page).not_to_have_url(here)
+    assert len(opened) == 1  # only after the note was empty
+
+    page.context.clear_cookies()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog")).to_contain_text("You are signed out. Reload the page")
+
+    theirs = browser_page()
+    sign_in_staff(theirs.context, site.url, member_of(world.company, Role.VIEWER))
+    theirs.goto("/company/")
+    theirs.keyboard.press("c")
+    theirs.keyboard.press("?")  # a later key, so that the first has had its effect
+    theirs.wait_for_url("**/company/shortcuts/")
+    expect(theirs.get_by_text("Create a job, if your role allows it")).to_be_visible()
+    theirs.keyboard.press("c")
+    theirs.keyboard.press("g")
+    theirs.keyboard.press("p")
+    theirs.wait_for_url("**/company/people/")

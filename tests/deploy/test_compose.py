@@ -1,0 +1,64 @@
+"""Compose and Procfile: every service is checked and limited, and both start the same processes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+import yaml
+
+from tests.support.environment import ROOT
+
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+ENDS_BY_ITSELF = {"migrate"}
+
+
+def test_every_service_has_a_health_check_and_limits() -> None:
+    assert {"db", "web", "decay", "tasks", "proxy", "mail"} <= set(SERVICES)
+    for name, service in SERVICES.items():
+        assert service["mem_limit"], name
+        assert service["cpus"], name
+        assert service["pids_limit"], name
+        assert service["logging"]["options"]["max-size"], name
+        disabled = service["healthcheck"].get("disable", False)
+        assert disabled is (name in ENDS_BY_ITSELF), name
+
+
+def test_workers_are_checked_by_the_file_that_they_touch() -> None:
+    for name in ("decay", "tasks"):
+        file = SERVICES[name]["environment"]["ALIVE_FILE"]
+        assert file in SERVICES[name]["healthcheck"]["test"][1]
+
+
+def test_only_proxy_and_site_are_reached_from_outside_this_machine() -> None:
+    published = {name: of["ports"] for name, of in SERVICES.items() if "ports" in of}
+
+    assert set(published) == {"proxy", "web", "mail"}
+    for name in ("web", "mail"):
+        assert all(port.startswith("127.0.0.1:") for port in published[name])
+
+
+def test_the_site_trusts_the_proxys_address_and_no_other() -> None:
+    address = SERVICES["proxy"]["networks"]["edge"]["ipv4_address"]
+
+    assert COMPOSE["x-environment"]["TRUSTED_PROXIES"] == f"${{TRUSTED_PROXIES:-{address}}}"
+    assert "edge" in SERVICES["web"]["networks"]
+    assert {name for name, of in SERVICES.items() if "edge" in of.get("networks", [])} == {
+        "proxy",
+        "web",
+    }
+
+
+def test_the_procfile_starts_what_compose_starts() -> None:
+    lines = (ROOT / "deploy" / "Procfile").read_text().splitlines()
+    procfile = dict(re.fullmatch(r"(\w+): (.+)", line).groups() for line in lines)  # type: ignore[union-attr]
+    image = re.search(r"^CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), re.M)
+    assert image
+
+    assert set(procfile) == {"release", "web", "decay", "tasks"}
+    assert shlex.split(procfile["release"]) == SERVICES["migrate"]["command"]
+    assert shlex.split(procfile["decay"]) == SERVICES["decay"]["command"]
+    assert shlex.split(procfile["tasks"]) == SERVICES["tasks"]["command"][:3]
+    assert set(shlex.split(procfile["web"])) <= set(yaml.safe_load(image[1]))

@@ -1,0 +1,212 @@
+"""Backups are restored with the very commands of docs/operations.md, and the logs still verify."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from pipeline.database.cluster import PORT, Cluster
+from pipeline.database.server import server_user
+from tests.faults.database.cluster_users import clean_up
+from tests.support.commands import commands
+from tests.support.environment import ROOT
+
+pytestmark = [pytest.mark.slow]
+
+# Moves the demo's lines on, and anchors all logs.
+MOVE_ON = """
+import sys, django
+django.setup()
+from jobs.models import Job
+from pipeline.audit.anchors import append_anchors
+from pipeline.domain.states import Actor, ActorKind
+from pipeline.services.apply import apply
+from applicants.services import find_or_create_applicant
+job = Job.objects.filter(status="OPEN").latest("seq")
+for number in range(5):
+    person = find_or_create_applicant(f"{sys.argv[1]}{number}@example.org")
+    apply(job_id=job.id, applicant_id=person.id, name="Someone",
+          actor=Actor(ActorKind.COMPANY, job.company_id))
+append_anchors()
+"""
+EVENTS = "SELECT count(*)::int FROM pipeline_event"
+
+
+class Installation:
+    """A cluster, and the site's commands on it; anchors are kept in `folder`."""
+
+    def __init__(self, socket_dir: Path, folder: Path, programs: Path) -> None:
+        self.folder = folder
+        self.address = f"host={socket_dir} port={PORT} user=postgres dbname=postgres"
+        url = f"postgres://{{}}@{str(socket_dir).replace('/', '%2F')}/postgres"
+        self.environment = {
+            "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "DJANGO_SETTINGS_MODULE": "pipeline.settings",
+            "SECRET_KEY": "of-a-test-0123456789-abcdefghijkl",
+            "DATABASE_URL": url.format("the_site"),
+            "MIGRATION_DATABASE_URL": url.format("postgres"),
+            "SUPERUSER_URL": url.format("postgres"),
+            "ANCHOR_FILE": str(folder / "anchors.jsonl"),
+            "ANCHOR_KEY_FILE": str(folder / "anchor_key"),
+        }
+
+    def run(self, script: str, *, cwd: Path = ROOT, fails: bool = False, **identity: Any) -> str:
+        """Run a script with bash; return its output."""
+        run = subprocess.run(
+            ["/bin/bash", "-euo", "pipefail", "-c", script],
+            cwd=cwd,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=240,
+            **identity,
+        )
+        assert bool(run.returncode) is fails, run.stdout
+        return run.stdout
+
+    def move_on(self, name: str) -> None:
+        subprocess.run(
+            [sys.executable, "-c", MOVE_ON, name], cwd=ROOT, env=self.environment, check=True
+        )
+
+    def ask(self, statement: str) -> Any:
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            [value] = connection.execute(statement).fetchone() or [None]  # type: ignore[arg-type]
+            return value
+
+
+@pytest.fixture
+def programs(folder: Path) -> Path:
+    """The folder of PostgreSQL's programs, where the server's user reaches them."""
+    return Cluster(folder / "primary").server.binaries.folder
+
+
+@pytest.fixture
+def primary(folder: Path, programs: Path) -> Iterator[Installation]:
+    """The demo in a cluster of its own, with anchors."""
+    cluster = Cluster(folder / "primary", fsync="off", wal_level="replica")
+    cluster.ensure()
+    made = Installation(cluster.socket_dir, folder, programs)
+    try:
+        made.run("python manage.py migrate -v0 && python manage.py seed_demo > /dev/null")
+        made.move_on("before")
+        yield made
+    finally:
+        cluster.release()
+        clean_up(folder / "primary")
+
+
+def test_a_dump_is_restored_into_another_cluster_and_verifies(
+    primary: Installation, folder: Path, programs: Path
+) -> None:
+    events = primary.ask(EVENTS)
+    primary.run(commands("dump", backups=str(folder)))
+    primary.move_on("after")
+    cluster = Cluster(folder / "other", fsync="off")
+    cluster.ensure()
+    try:
+        other = Installation(cluster.socket_dir, folder, programs)
+        shutil.copy(folder / "anchors.jsonl", folder / "later.jsonl")
+        lines = (folder / "anchors.jsonl").read_text().splitlines(keepends=True)
+
+        other.run(commands("restore-dump", backups=str(folder)))
+        # The copy of the anchors that was made together with the dump.
+        (folder / "anchors.jsonl").write_text("".join(lines[: len(lines) - 1]))
+        said = other.run(commands("verify-restored", backups=str(folder)))
+
+        assert "All is well" in said
+        assert "The logs agree with all" in said
+        assert other.ask(EVENTS) == events
+        assert (
+            other.ask("SELECT has_table_privilege('the_site', 'pipeline_event', 'UPDATE')") is False
+        )
+        # Anchors that are newer than the backup say what was lost, and where.
+        (folder / "later.jsonl").replace(folder / "anchors.jsonl")
+        lost = other.run(commands("verify-restored", backups=str(folder)), fails=True)
+        assert "now there is none" in lost
+        other.move_on("again")
+        assert "All is well" in other.run("python manage.py verify_log")
+    finally:
+        cluster.release()
+        clean_up(folder / "other")
+
+
+def as_server() -> tuple[dict[str, Any], pwd.struct_passwd | None]:
+    """Return options of subprocess to run as the user of the server: it refuses to run as root."""
+    user = server_user()
+    return ({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}), user
+
+
+def test_a_base_backup_and_the_log_since_then_restore_a_moment(
+    primary: Installation, folder: Path
+) -> None:
+    identity, user = as_server()
+    backups, data = folder / "backups", folder / "server" / "restored"
+    for place in (backups, data.parent):
+        place.mkdir()
+        if user:
+            os.chown(place, user.pw_uid, user.pw_gid)
+    at = {"backups": str(backups)}
+    primary.run(commands("archive", **at), cwd=folder, **identity)
+    restart(folder / "primary")
+    primary.run(commands("base-backup", **at), cwd=folder, **identity)
+    primary.move_on("archived")
+    kept, moment = primary.ask(EVENTS), primary.ask("SELECT clock_timestamp()::text")
+    (folder / "anchors.jsonl").rename(folder / "of-the-moment.jsonl")
+    time.sleep(0.1)
+    primary.run('psql "$SUPERUSER_URL" -qc "DROP TABLE pipeline_throttle"', **identity)
+    primary.move_on("mistaken")
+    primary.run(commands("switch-log"), **identity)
+    Cluster(folder / "primary").server.stop()
+
+    # The settings of our embedded server are beside its data; a restored one needs as many
+    # connections, and a socket of its own.
+    (data.parent / "embedded.conf").write_text(
+        "listen_addresses = ''\nmax_connections = 200\n"
+        f"unix_socket_directories = '{data.parent}'\nport = {PORT}\n"
+    )
+    restored = Installation(data.parent, folder, Path(primary.environment["PATH"].split(":")[0]))
+    recover = commands("restore-moment", **at, data=str(data), moment=moment)
+    restored.run(recover, cwd=folder, **identity)
+    try:
+        eventually_promoted(restored)
+
+        (folder / "of-the-moment.jsonl").rename(folder / "anchors.jsonl")
+        shutil.copy(folder / "anchors.jsonl", backups)
+        shutil.copy(folder / "anchor_key.pub", backups)
+        said = restored.run(commands("verify-restored", **at))
+
+        assert restored.ask(EVENTS) == kept
+        assert restored.ask("SELECT to_regclass('pipeline_throttle') IS NOT NULL") is True
+        assert "All is well" in said
+        assert "The logs agree with all" in said
+        restored.move_on("afterwards")
+    finally:
+        restored.run(f"pg_ctl -D {data} -m immediate stop", cwd=folder, **identity)
+
+
+def restart(base: Path) -> None:
+    """Restart a cluster, so that settings apply that only a start reads."""
+    cluster = Cluster(base, fsync="off", wal_level="replica")
+    cluster.server.stop()
+    cluster.ensure()
+
+
+def eventually_promoted(installation: Installation) -> None:
+    for _ in range(300):
+        if installation.ask("SELECT NOT pg_is_in_recovery()"):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the restored server still recovers")

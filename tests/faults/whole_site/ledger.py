@@ -1,0 +1,74 @@
+"""The ledger: what clients were told, compared with the log of the job.
+
+Nothing here uses the product's own verification; the log's hashes are checked by `verify_log`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tests.faults.whole_site.processes import Site
+
+ACTS = {"APPLIED", "ACKNOWLEDGED", "WITHDRAWN", "REMOVED"}
+SEATED = {"ACTIVE", "PENDING_ACKNOWLEDGMENT"}
+
+_LOG = (
+    "SELECT seq, at, application_id::text, event, to_status FROM pipeline_event"
+    " WHERE job_id = %(job)s ORDER BY seq"
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Row of a job's log."""
+
+    seq: int
+    at: datetime
+    application: str | None
+    event: str
+    status: str | None
+
+
+def entries_of(site: Site, job: str) -> list[Entry]:
+    """Read the log of a job."""
+    return [Entry(*row) for row in site.rows(_LOG, job=job)]
+
+
+def ledger_faults(
+    told: Counter[tuple[str, str]], log: Sequence[Entry], *, seats: int | None = None
+) -> list[str]:
+    """Compare the acts that were confirmed with the log; return what is lost, doubled or overfull.
+
+    `told` counts each pair of an event and an application. All acts on the job are in it.
+    """
+    logged = Counter(
+        (each.event, each.application) for each in log if each.event in ACTS and each.application
+    )
+    gaps = [
+        f"seq {each.seq} where {expected} comes next"
+        for expected, each in enumerate(log, start=1)
+        if each.seq != expected
+    ]
+    return [
+        *(f"lost: {act[0]} of {act[1]}" for act in (told - logged)),
+        *(f"doubled: {act[0]} of {act[1]}" for act in (logged - told)),
+        *gaps[:1],
+        *([] if seats is None else _overfull(log, seats)),
+    ]
+
+
+def _overfull(log: Sequence[Entry], seats: int) -> list[str]:
+    """Walk the log commit by commit: the events of one commit share their time."""
+    statuses: dict[str, str | None] = {}
+    found = []
+    for number, each in enumerate(log):
+        if each.application:
+            statuses[each.application] = each.status
+        ends_commit = number + 1 == len(log) or log[number + 1].at != each.at
+        taken = sum(status in SEATED for status in statuses.values())
+        if ends_commit and taken > seats:
+            found.append(f"overfull: {taken} of {seats} seats taken after seq {each.seq}")
+    return found

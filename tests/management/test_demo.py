@@ -1,0 +1,173 @@
+"""The demo: its past, the clock under which it was written, and the job that moves."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+
+from jobs.models import Company, Job
+from pipeline.database.instants import database_now
+from pipeline.management.demo import clock as clocks
+from pipeline.management.demo import moving, seed
+from pipeline.management.demo.clock import simulated_clock
+from pipeline.management.demo.moving import MOST_WAITING, MovingJob
+from pipeline.management.demo.plans import MOVING
+from pipeline.models import Application, Event, ImportRun, WeeklyReport
+from pipeline.services.settle import settle
+from tasks.models import Schedule, Task
+from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.invariants import assert_line_is_sound
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SEEDING_SECONDS = 20
+
+
+@pytest.fixture(autouse=True)
+def demo_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys and passwords go into a folder of the test."""
+    monkeypatch.setattr(seed, "STATE_DIR", tmp_path)
+
+
+def functions_named_like_clocks() -> list[str]:
+    """The functions of the database that PostgreSQL itself does not bring."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT proname FROM pg_proc WHERE proname = ANY(%s)"
+            " AND pronamespace <> 'pg_catalog'::regnamespace",
+            [list(clocks._CLOCKS)],
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
+def test_the_demo_has_a_past_of_eight_weeks_that_verifies(settings: Any) -> None:
+    settings.NOTIFY = True
+    begun, now = time.process_time(), database_now()
+
+    demo = seed.seed_demo_company()
+
+    assert time.process_time() - begun < SEEDING_SECONDS  # other tests run beside it
+    assert functions_named_like_clocks() == []
+    jobs = Job.objects.all()
+    assert Company.objects.count() == 3
+    assert Counter(job.status for job in jobs) == {"OPEN": 9, "PAUSED": 1, "CLOSED": 1, "DRAFT": 1}
+    for job in jobs:
+        assert_line_is_sound(job.id)
+    events = Event.objects.filter(company_id=demo.company_id)
+    days = {at.date() for at in events.values_list("at", flat=True)}
+    assert len(days) > 50
+    assert min(days) <= (now - timedelta(days=55)).date()
+    ended = Counter(Application.objects.values_list("outcome", flat=True))
+    assert min(ended[each] for each in ("HIRED", "REJECTED", "WITHDRAWN", "LAPSED")) >= 3
+    hours = Counter(at.hour for at in events.filter(event="APPLIED").values_list("at", flat=True))
+    assert sum(hours[hour] for hour in range(1, 6)) < sum(hours[hour] for hour in range(8, 13)) / 5
+    runs = ImportRun.objects.order_by("finished_at")
+    assert [(run.accepted, run.refused, run.ending) for run in runs] == [
+        (14, 0, "COMPLETE"),
+        (10, 3, "COMPLETE"),
+    ]
+    assert WeeklyReport.objects.count() == 4
+    assert Schedule.objects.filter(owner_id=demo.company_id).count() == 1
+    past = events.filter(at__lt=now - timedelta(minutes=1)).values_list("application_id", flat=True)
+    emails = Task.objects.filter(type__key__startswith="email.")
+    mailed = {str(task.payload["application"]) for task in emails}
+    assert mailed
+    assert not mailed & {str(each) for each in past}
+
+
+def test_another_connection_sees_nothing_of_the_clock() -> None:
+    other = connection.copy()
+    moment = database_now() - timedelta(days=30)
+
+    with simulated_clock() as clock:
+        clock.set(moment)
+        simulated = database_now()
+        with other.cursor() as cursor:
+            cursor.execute(
+                "SELECT clock_timestamp(), (SELECT count(*) FROM pg_proc WHERE proname ="
+                " 'clock_timestamp')"
+            )
+            real, functions = cursor.fetchone()
+    other.close()
+
+    assert simulated == moment
+    assert real - moment > timedelta(days=29)
+    assert functions == 1
+    assert functions_named_like_clocks() == []
+    assert database_now() >= real
+
+
+def test_what_is_written_under_the_clock_is_whole_or_not_there() -> None:
+    company = factories.company()
+
+    def write_and_fail() -> None:
+        with simulated_clock() as clock:
+            clock.set(clock.end - timedelta(days=9))
+            factories.job(company_id=company.id)
+            raise RuntimeError("cut off")
+
+    with pytest.raises(RuntimeError, match="cut off"):
+        write_and_fail()
+
+    assert not Job.objects.exists()
+    assert functions_named_like_clocks() == []
+    assert connection.get_autocommit()
+
+
+def test_the_clock_shows_only_the_past_and_goes_only_forward() -> None:
+    with simulated_clock() as clock:
+        clock.set(clock.end - timedelta(days=2))
+        for moment in (clock.end + timedelta(seconds=1), clock.end - timedelta(days=3)):
+            with pytest.raises(ValueError, match="not between"):
+                clock.set(moment)
+
+
+def test_only_the_demo_knows_the_clock() -> None:
+    root = Path(clocks.__file__).parents[3]
+    rooms = (root / name for name in ("applicants", "jobs", "pipeline", "tasks"))
+    found = [path for room in rooms for path in room.rglob("*.py")]
+
+    knowing = {path.name for path in found if "simulated_clock" in path.read_text()}
+
+    assert knowing == {"clock.py", "seed.py"}
+
+
+def test_the_moving_job_moves_and_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seed, "COMPANIES", [replace(seed.COMPANIES[0], jobs=())])
+    job_id = seed.seed_demo_company().job_id
+    people = MovingJob(job_id)
+
+    for _ in range(80):
+        people.step()
+        let_time_pass(job_id, 11)
+        settle(job_id=job_id)
+
+    assert_line_is_sound(job_id)
+    job = Job.objects.get(id=job_id)
+    events = Counter(Event.objects.filter(job_id=job_id).values_list("event", flat=True))
+    assert events["APPLIED"] > len(MOVING.people)
+    assert events["ACKNOWLEDGED"] > MOVING.confirmed
+    assert events["DECAYED"] + events["LAPSED"] > 0
+    assert events["REMOVED"] + events["WITHDRAWN"] > 0
+    assert job.waitlist_count <= MOST_WAITING + job.capacity
+
+
+def test_the_thread_ends_with_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moving, "STEP_SECONDS", 0.05)
+    stepped = threading.Event()
+    monkeypatch.setattr(MovingJob, "step", lambda _self: stepped.set())
+
+    with MovingJob(uuid4()) as thread:
+        assert stepped.wait(60)
+
+    assert not thread._thread.is_alive()

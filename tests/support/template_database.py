@@ -1,0 +1,83 @@
+"""The database of a test run: a copy of a template, which is migrated once for all workers.
+
+Migrating takes seconds, and each worker of each run needs a database. The template stays in the
+embedded PostgreSQL of the tests until the product's code or its requirements change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from pipeline.database.file_locks import hold_file_lock
+from tests.support.clean_database import (
+    close_cleaner,
+    empty_the_database,
+    switch_truncate_trigger,
+)
+from tests.support.environment import ROOT
+
+PRODUCT = ("applicants", "jobs", "pipeline", "tasks")
+PREFIX = "migrated_"
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
+    """Make the test database. Let tests empty the log; UPDATE and DELETE stay refused."""
+    creation = connection.creation
+    if settings.EMBEDDED_POSTGRES:
+        migrate = creation.create_test_db
+        creation.create_test_db = partial(copy_migrated_database, migrate)  # type: ignore[method-assign]
+    request.getfixturevalue("django_db_setup")  # of pytest-django
+    with django_db_blocker.unblock():
+        switch_truncate_trigger("DISABLE")
+        empty_the_database()
+    yield
+    close_cleaner()
+
+
+def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
+    """Make the test database from the template, and the template first if there is none.
+
+    `migrate` is Django's way to make a test database. Returns the name of the database.
+    """
+    creation: Any = connection.creation
+    own = connection.settings_dict
+    name, template = creation._get_test_db_name(), f"{PREFIX}{_fingerprint()}"
+    cluster: Any = settings.EMBEDDED_POSTGRES
+    cluster.ensure()
+    with hold_file_lock(cluster.base / "template.lock"):
+        with creation._nodb_cursor() as cursor:
+            cursor.execute(
+                "SELECT datname FROM pg_database WHERE starts_with(datname, %s)", [PREFIX]
+            )
+            found = [each for (each,) in cursor.fetchall()]
+            for outdated in set(found) - {template}:
+                cursor.execute(f'DROP DATABASE "{outdated}" WITH (FORCE)')
+        if template not in found:
+            usual, own["TEST"]["NAME"] = own["TEST"]["NAME"], f"{template}_unfinished"
+            migrate(**options | {"serialize": False, "autoclobber": True})
+            connection.close()
+            own["TEST"]["NAME"] = usual
+        with creation._nodb_cursor() as cursor:
+            if template not in found:
+                cursor.execute(f'ALTER DATABASE "{template}_unfinished" RENAME TO "{template}"')
+            cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+            cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    own["NAME"] = settings.DATABASES["default"]["NAME"] = name
+    return name
+
+
+def _fingerprint() -> str:
+    """Return a hash of all that can change what a migrated database holds."""
+    code = (path for folder in PRODUCT for path in sorted((ROOT / folder).rglob("*.py")))
+    found = sha256()
+    for path in (*code, ROOT / "requirements-dev.txt"):
+        found.update(f"{path}\0".encode() + path.read_bytes())
+    return found.hexdigest()[:16]

@@ -1,0 +1,30 @@
+"""Sentences about how long a person will probably wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.wording.forecasts import describe_honesty, describe_wait
+
+HOUR, DAY = 3_600, 86_400
+
+
+@pytest.mark.parametrize(
+    ("half", "most", "expected"),
+    [
+        (3 * DAY, 8 * DAY, "within 3 to 8 days: half within 3 days, four in five within 8"),
+        (20 * HOUR, 3 * DAY, "within 20 hours to 3 days: half"),
+        (10, 30, "within 1 minute."),
+        (59, 61, "within 1 to 2 minutes: half within 1 minute, four in five within 2"),
+        (2.2 * DAY, 2.5 * DAY, "within 3 days."),
+    ],
+)
+def test_a_wait_is_said_in_the_largest_units_and_rounded_up(
+    half: int, most: int, expected: str
+) -> None:
+    assert f"are offered a seat from your place {expected}" in describe_wait(half, most)
+
+
+def test_honesty_is_said_only_when_it_is_known() -> None:
+    assert describe_honesty(5, None) == ""
+    assert "Of the last 120 such forecasts here, 79 % came true" in describe_honesty(120, 79)
