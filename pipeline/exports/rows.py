@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from applicants.models import ERASED
 from pipeline.models import Event
+from tasks.listen import own_session
 
 # Rows per batch.
 SLICE = 2_000
@@ -76,7 +75,7 @@ def rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
 
     As of one instant: the database keeps the result of the single statement until it has been read.
     """
-    with connection.chunked_cursor() as cursor:
+    with own_session() as database, database.chunked_cursor() as cursor:
         cursor.execute(_APPLICATIONS, {"job": job_id, "erased": ERASED})
         while rows := cursor.fetchmany(SLICE):
             yield from rows
