@@ -70,7 +70,7 @@ class JobTotals:
     acknowledged: int
     # DECAYED events: missed deadlines after which the person kept a place in line.
     decay_events: int
-    # LAPSED events: one missed deadline too many.
+    # LAPSED events after an offer: one missed deadline too many. Not those of unverified people.
     lapse_events: int
     conversion: ConversionTotals
     # Events that freed a seat: decays, lapses, withdrawals, decisions.
@@ -173,7 +173,7 @@ SELECT count(*), {_tally_in_totals("status")}, {_tally_in_totals("outcome")},
        {_spread_in_totals("seconds", "people")}, {_spread_in_totals("seconds", "answers")},
        count(*) FILTER (WHERE event = 'ACKNOWLEDGED'),
        count(*) FILTER (WHERE event = 'DECAYED'),
-       count(*) FILTER (WHERE event = 'LAPSED'),
+       count(*) FILTER (WHERE event = 'LAPSED' AND from_status = 'PENDING_ACKNOWLEDGMENT'),
        count(*) FILTER (WHERE event = 'APPLIED'),
        (SELECT count(*) FROM people WHERE seated),
        count(*) FILTER (WHERE outcome = 'HIRED'),
