@@ -217,6 +217,9 @@ if env.DATABASE_URL:
         POOLED_DATABASE = _database_settings("", **database_urls.database_from_url())
         # The limit of requests may stand on the role. It is not for workers and commands.
         DATABASES["default"] = _database_settings(f"{_SESSION} -c statement_timeout=0", **_direct)
+    if env.REPLICA_URL:
+        _replica = database_urls.database_of_url("REPLICA_URL", env.REPLICA_URL)
+        DATABASES["replica"] = _database_settings(**_replica)
 else:
     EMBEDDED_POSTGRES = Cluster(
         env.STATE_DIR / "postgres" / ("test" if env.TESTING else "dev"),

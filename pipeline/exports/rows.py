@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from applicants.models import ERASED
+from pipeline.database.replica import reads_replica
 from pipeline.models import Event
 from tasks.listen import own_session
 
@@ -86,11 +87,15 @@ def rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
 
     Log rows never change, so this reads the log as of one instant.
     """
+
+    @reads_replica
+    def read_slice(last: int) -> list[Event]:
+        events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)
+        return list(events.order_by("seq")[:SLICE])
+
     last = 0
     while last < head:
-        events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)
-        rows = list(events.order_by("seq")[:SLICE])
-        if not rows:
+        if not (rows := read_slice(last)):
             return
         yield from rows
         last = rows[-1].seq

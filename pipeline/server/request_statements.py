@@ -6,6 +6,8 @@ from copy import deepcopy
 
 from django.conf import settings
 
+NO_LIMIT = "-c statement_timeout=0"
+
 
 def set_up_request_connections() -> None:
     """Limit every statement of this process. Call this before its first connection.
@@ -14,12 +16,12 @@ def set_up_request_connections() -> None:
     its own transaction (see `pipeline.database.statement_time`). A pooler in transaction mode
     accepts no start-up options: there the limits stand on its own connections or on the role.
     """
-    database = settings.DATABASES["default"]
+    limit = f"-c statement_timeout={settings.STATEMENT_SECONDS * 1_000}"
+    for database in settings.DATABASES.values():
+        options = database["OPTIONS"]
+        options["options"] = f"{limit} {options['options'].replace(NO_LIMIT, '')}"
     if settings.POOLED_DATABASE:
-        settings.DIRECT_DATABASE = deepcopy(database)
-        database.update(settings.POOLED_DATABASE)
-        database["OPTIONS"].pop("options")
-        return
-    options = database["OPTIONS"]
-    milliseconds = settings.STATEMENT_SECONDS * 1_000
-    options["options"] = f"-c statement_timeout={milliseconds} {options['options']}"
+        usual = settings.DATABASES["default"]
+        settings.DIRECT_DATABASE = deepcopy(usual)
+        usual.update(settings.POOLED_DATABASE)
+        usual["OPTIONS"].pop("options")

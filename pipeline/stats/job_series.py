@@ -16,6 +16,7 @@ from django.db import connection
 
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
+from pipeline.database.replica import reads_replica
 from pipeline.models import Event
 from pipeline.selectors.past_states import past_seq_at
 
@@ -73,6 +74,7 @@ class Series:
     seat_time: SeatTime
 
 
+@reads_replica
 def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
     """Return a job's figures for the last `back`, or for all time, in three or four queries.
 

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import Outcome, Status
 
@@ -189,6 +190,7 @@ FROM told
 """  # noqa: S608
 
 
+@reads_replica
 def totals_of_job(job_id: UUID) -> JobTotals:
     """Return a job's figures, in one query. Raises JobNotFound."""
     with connection.cursor() as cursor:

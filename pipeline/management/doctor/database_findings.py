@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 import pgtrigger
 import psycopg
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, connections
 
 from pipeline.database.binaries import OLDEST_MAJOR
 from pipeline.database.errors import ClusterError
 from pipeline.database.instants import database_now
 from pipeline.database.pooler import SESSION, pooler_faults
+from pipeline.database.replica import REPLICA, committed_place, replica_is_current
 from pipeline.database.roles import owners_of_tables, role_may_rewrite_log, tables_without_rights
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import Event
@@ -134,6 +135,27 @@ def pooler_findings() -> Iterator[Finding]:
         for fault in pooler_faults()
     ]
     yield from faults or [found_ok("The pooler in DATABASE_URL serves the web servers.")]
+
+
+def replica_findings() -> Iterator[Finding]:
+    """Check that the replica, if there is one, has replayed what the primary has committed."""
+    if REPLICA not in settings.DATABASES:
+        return
+    try:
+        is_current = replica_is_current(connections[REPLICA], committed_place())
+    except DatabaseError as error:
+        yield found_problem(
+            f"The replica in REPLICA_URL cannot be reached: {' '.join(str(error).split())}",
+            "Start it, or remove REPLICA_URL. Until then the primary serves all reads.",
+        )
+        return
+    if is_current:
+        yield found_ok("The replica in REPLICA_URL is current.")
+    else:
+        yield found_warning(
+            "The replica in REPLICA_URL lags, or is no replica of this primary.",
+            "Look at pg_stat_replication on the primary. The primary serves the reads meanwhile.",
+        )
 
 
 def role_findings() -> Iterator[Finding]:
