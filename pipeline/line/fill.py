@@ -18,8 +18,8 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
 
     Each promotion names as its cause the event that opened its seat, oldest first, or else
     `cause_seq`; also the plan, if the seat was planned. If seats stay free because everyone
-    who waits is in a cool-down, the job becomes due when the first cool-down ends. In a sandbox, a full log
-    promotes nobody.
+    who waits is in a cool-down, the job becomes due when the first cool-down ends. In a sandbox, a
+    full log promotes nobody.
     """
     if job.status is not JobStatus.OPEN or job.is_full:
         return 0
