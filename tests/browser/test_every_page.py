@@ -64,7 +64,7 @@ def _theirs(world: World) -> dict[str, Any]:
 ANYBODY: dict[str, Where] = {
     "openings": _nothing,
     "opening": _job,
-    "job_facts": _job,
+    **dict.fromkeys(("job_facts", "job_embed"), _job),
     "privacy": _nothing,
     "problems": _nothing,
     "problem": _problem,
@@ -101,7 +101,7 @@ COMPANY: dict[str, Where] = {
     **dict.fromkeys(("job_capacity", "planned_seats"), _job),
     "add_person": _job,
     "import_applications": _job,
-    "job_settings": _job,
+    **dict.fromkeys(("job_settings", "share_job"), _job),
     "application": _theirs,
     "decide": _theirs,
     "decide_many": _job,
@@ -181,7 +181,7 @@ ONLY_POSTED_TO = set(
 NO_PAGES = set(
     """
     export favicon import_refused import_sample left_icon manifest my_data_download
-    my_line_log my_receipt_file receipt_keys report_csv robots stored_file
+    my_line_log my_receipt_file qr_code receipt_keys report_csv robots stored_file
     """.split()
 )
 # Pages that another test of this room looks at in the same way: they need something first.

@@ -17,6 +17,7 @@ from pipeline.pages.company import (
     reinstatement,
     retention,
     settings,
+    share,
 )
 
 urlpatterns = [
@@ -61,6 +62,8 @@ urlpatterns = [
     ),
     path("company/jobs/<uuid:job_id>/add/", job_actions.job_add_person, name="add_person"),
     path("company/jobs/<uuid:job_id>/retention/", retention.job_retention, name="job_retention"),
+    path("company/jobs/<uuid:job_id>/share/", share.share_job, name="share_job"),
+    path("company/jobs/<uuid:job_id>/share/qr.svg", share.qr_code_of_job, name="qr_code"),
     path("company/jobs/<uuid:job_id>/settings/", settings.job_settings, name="job_settings"),
     path(
         "company/applications/<uuid:application_id>/",
