@@ -53,6 +53,10 @@ def _offer(world: World) -> dict[str, Any]:
     return {"token": make_offer_link_token(Offer(world.offered.id, seq))}
 
 
+def _template(world: World) -> dict[str, Any]:
+    return {"template_id": world.template}
+
+
 def _mine(world: World) -> dict[str, Any]:
     return {"application_id": world.offered.id}
 
@@ -94,14 +98,13 @@ COMPANY: dict[str, Where] = {
     "idle_seats": _nothing,
     "what_if": _job,
     "new_job": _nothing,
-    "board": _job,
-    "applications": _job,
-    "job_close": _job,
-    "job_delete": _job,
+    **dict.fromkeys(("board", "applications", "job_close", "job_delete"), _job),
     **dict.fromkeys(("job_capacity", "planned_seats"), _job),
     "add_person": _job,
     "import_applications": _job,
-    **dict.fromkeys(("job_settings", "share_job"), _job),
+    **dict.fromkeys(("job_settings", "share_job", "keep_template"), _job),
+    "job_templates": _nothing,
+    **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,
     "decide": _theirs,
     "decide_many": _job,
@@ -110,11 +113,7 @@ COMPANY: dict[str, Where] = {
     "reinstate": lambda world: {"application_id": world.missed.id},
     "people": _nothing,
     "person": lambda world: {"applicant_id": world.applicant.id},
-    "timeline": _job,
-    "verify_log": _job,
-    "replay": _job,
-    "figures": _job,
-    "reports": _job,
+    **dict.fromkeys(("timeline", "verify_log", "replay", "figures", "reports"), _job),
 }
 
 
