@@ -140,6 +140,10 @@ class NotReinstatable(LineError):
     message = "{why}"
 
 
+class NotDeferrable(LineError):
+    message = "{why}"
+
+
 class EmailNotRepeatable(LineError):
     message = "{why}"
 

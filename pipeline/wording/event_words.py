@@ -105,6 +105,9 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
         "Got the former place back",
         "Your place was given back",
     ),
+    EventType.DEFERRED: EventWords(
+        "wait", "chose when to be offered a seat", "Chose a time", "Your choice of time"
+    ),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
     EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
     Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
@@ -143,6 +146,7 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.DECAYED: "Missed the deadline",
     EventType.LAPSED: "Lapsed",
     EventType.REINSTATED: "Got the former place back",
+    EventType.DEFERRED: "Chose a time",
     EventType.WITHDRAWN: "Withdrew",
     EventType.REMOVED: "Removed, rejected or hired",
     EventType.CLOSED_OUT: "Released when the job closed",

@@ -55,6 +55,7 @@ urlpatterns = [
     path("applications/<uuid:application_id>/verify", applications.Verify.as_view()),
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
     path("applications/<uuid:application_id>/remove", decisions.Remove.as_view()),
+    path("applications/<uuid:application_id>/defer", applications.Defer.as_view()),
     path("applications/<uuid:application_id>/reinstate", decisions.Reinstate.as_view()),
     path("applications/<uuid:application_id>/emails", emails.ApplicationEmails.as_view()),
     path(
