@@ -80,7 +80,7 @@ def _reinstate(job: UUID, chance: Random) -> None:
 def _defer(job: UUID, chance: Random) -> None:
     if person := _one(job, chance, "WAITLIST"):
         ahead = chance.choice((None, 60, factories.WINDOW, 24 * 3_600))
-        until = ahead and database_now() + timedelta(seconds=ahead)
+        until = database_now() + timedelta(seconds=ahead) if ahead else None
         defer(application_id=person.id, not_before=until, actor=factories.owner_of(person))
 
 
