@@ -17,7 +17,6 @@ from applicants.models import ERASED_NAME, NAME_LENGTH, Applicant
 from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
-NOTE_LENGTH = 1_000
 # The kinds of events with an index of their own: not the frequent ones.
 FOUND_BY_KIND = (
     "VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED REINSTATED DEFERRED WITHDRAWN"
@@ -296,25 +295,3 @@ class NameWord(models.Model):
 
     def __str__(self) -> str:
         return self.word
-
-
-class DecisionNote(models.Model):
-    """A company's note on a decision or a reinstatement, by the `seq` of its event.
-
-    Kept out of the log, so that it can be erased.
-    """
-
-    id = models.BigAutoField(primary_key=True)
-    application = models.ForeignKey(
-        Application, models.CASCADE, related_name="decision_notes", db_index=False
-    )
-    seq = models.BigIntegerField()
-    text = models.CharField(max_length=NOTE_LENGTH)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint("application", "seq", name="note_of_event"),
-        ]
-
-    def __str__(self) -> str:
-        return str(self.application_id)

@@ -105,9 +105,7 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
         "Got the former place back",
         "Your place was given back",
     ),
-    EventType.DEFERRED: EventWords(
-        "wait", "chose when to be offered a seat", "Chose a time", "Your choice of time"
-    ),
+    EventType.DEFERRED: EventWords("wait", "chose a time", "Chose a time", "Your choice of time"),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
     EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
     Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),

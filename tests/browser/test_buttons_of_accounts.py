@@ -164,7 +164,7 @@ def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world:
     they = Hands(page, "mouse")
 
     they.follow("Not now…")
-    they.fill("day", str((timezone.now() + timedelta(days=9)).date()))
+    they.fill("Offer me no seat before", str((timezone.now() + timedelta(days=9)).date()))
     they.press("Save the date")
     shows(page, "Saved. You keep your place in line.")
     assert factories.fresh(waiting).not_before

@@ -1,4 +1,4 @@
-"""Endpoints for applications: apply, read, acknowledge, verify, defer, withdraw."""
+"""Endpoints for applications: apply, read, acknowledge, verify, withdraw."""
 
 from __future__ import annotations
 
@@ -34,13 +34,11 @@ from pipeline.api.problem_types import (
     EXTERNAL_ID_TAKEN,
     INVALID_TRANSITION,
     JOB_NOT_OPEN,
-    NOT_DEFERRABLE,
     SANDBOX_FULL,
 )
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.inputs import (
     ApplicationChangeIn,
-    DeferralIn,
     OwnApplicationIn,
     SubmissionIn,
     UnprovedApplicationIn,
@@ -65,7 +63,6 @@ from pipeline.selectors.people import person_known_to, read_person
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.apply_unverified import apply_unverified
-from pipeline.services.defer import defer
 from pipeline.services.references import change_application_reference
 from pipeline.services.rename import rename
 from pipeline.services.verify import verify
@@ -232,30 +229,6 @@ class Verify(Endpoint):
         if name:
             application.name = rename(application_id=application_id, name=name).name
         return application_answer(facts, application)
-
-
-class Defer(Endpoint):
-    """`/applications/{id}/defer`"""
-
-    @describes(
-        "defer",
-        Tag.APPLICATIONS,
-        Action.DEFER,
-        ApplicationOut,
-        takes=(DeferralIn,),
-        refuses=(INVALID_TRANSITION, NOT_DEFERRABLE, CLOCK_MOVING, SANDBOX_FULL),
-        about="The person keeps the place in line. Until `not_before`, at most 60 days ahead, seats"
-        " go to the people behind them; that is no miss. With null, they can be offered a seat at"
-        " once. Only a verified person on the waitlist can do this, not with an offer open.",
-    )
-    def post(self, request: Request, application_id: UUID) -> Response:
-        """Ask for no seat before a time, or take that back. Repeating it is harmless."""
-        caller, facts = own_application(caller_of(request), application_id, Action.DEFER)
-        not_before = endpoint_body(request, DeferralIn)["not_before"]
-        return application_answer(
-            facts,
-            defer(application_id=application_id, not_before=not_before, actor=caller.actor),
-        )
 
 
 class Withdraw(Endpoint):

@@ -155,7 +155,7 @@ class AsyncApplications(AsyncResource):
         return await self._act(application_id, "acknowledge")
 
     async def defer(self, application_id: str, not_before: str | None) -> models.Application:
-        """Offer the person no seat before a time, with their token or a portal one; None: at once."""
+        """Offer the person no seat before a time, with their token or a portal one; None: now."""
         return await self._act(application_id, "defer", {"not_before": not_before})
 
     async def withdraw(self, application_id: str) -> models.Application:
