@@ -57,6 +57,7 @@ INVALID_TRANSITION = ProblemType(409, "INVALID_TRANSITION", "Invalid transition"
 NOT_DEFERRABLE = ProblemType(409, "NOT_DEFERRABLE", "Not deferrable")
 NOT_REINSTATABLE = ProblemType(409, "NOT_REINSTATABLE", "Not reinstatable")
 EMAIL_NOT_REPEATABLE = ProblemType(409, "EMAIL_NOT_REPEATABLE", "Email not repeatable")
+PERSON_ERASED = ProblemType(409, "PERSON_ERASED", "Person erased")
 EXTERNAL_ID_TAKEN = ProblemType(409, "EXTERNAL_ID_TAKEN", "External id taken")
 CONFIRMATION_NEEDED = ProblemType(409, "CONFIRMATION_NEEDED", "Confirmation needed")
 FILES_FULL = ProblemType(409, "FILES_FULL", "No room for more files")

@@ -13,6 +13,7 @@ from django.db.models import F, Q
 
 from jobs.models import Job
 from pipeline.database.instants import one_instant
+from pipeline.database.replica import reads_replica
 from pipeline.models import Application
 from pipeline.selectors import sql
 from pipeline.selectors.applications import (
@@ -69,6 +70,7 @@ class Board:
         return self.facts.now
 
 
+@reads_replica
 def read_board(
     job_id: UUID,
     *,

@@ -56,6 +56,7 @@ BESIDES = {
         "LIMIT_REACHED",
         "NOT_DEFERRABLE",
         "NOT_REINSTATABLE",
+        "PERSON_ERASED",
         "SANDBOX_FULL",
     },
     429: {"BACKPRESSURE"},

@@ -14,7 +14,7 @@ FOUND_BY_KIND = (
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("pipeline", "0025_planned_seats"),
+        ("pipeline", "0029_job_templates"),
     ]
 
     operations = [
