@@ -7,7 +7,7 @@ from typing import Any
 from jobs.models import JobStatus
 from pipeline.domain.states import Move, Status
 from pipeline.line import sql
-from pipeline.line.lock import locked_application
+from pipeline.line.lock import attach_locked_row
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
 from pipeline.line.round_trips import fetch_in_one_trip
@@ -26,7 +26,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
     (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
-    chosen = [job.attach(locked_application(row[:-1])) for row in rows]
+    chosen = [attach_locked_row(job, row) for row in rows]
     if chosen:
         bounds = [chosen[-1].ticket or 0, rows[0][-1]]
         for application in chosen:

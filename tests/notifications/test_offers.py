@@ -11,7 +11,7 @@ from django.core import mail
 from applicants.models import Applicant
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Email
-from pipeline.notifications.offers import GUARD, offer_checkpoints
+from pipeline.notifications.offers import GUARD, OfferTimes, offer_checkpoints
 from pipeline.services.withdraw import withdraw
 from tasks.models import Task
 from tests.support import factories
@@ -66,7 +66,7 @@ def events(application: Application) -> list[str]:
     ],
 )
 def test_an_offer_is_looked_at_where_its_window_allows(hours: float, wanted: Any) -> None:
-    found = offer_checkpoints(AT, AT + timedelta(hours=hours))
+    found = offer_checkpoints(OfferTimes(AT, AT + timedelta(hours=hours)))
 
     at = [(round((at - AT) / timedelta(hours=1), 6), what) for at, what in found]
     assert at == [(round(hour, 6), what) for hour, what in wanted]

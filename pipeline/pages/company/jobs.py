@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.timezone import get_current_timezone_name
 
 from jobs.models import JobStatus
 from jobs.policies import Policy
@@ -129,6 +130,7 @@ def _empty_new_job_page(request: HttpRequest) -> HttpResponse:
     if copied is None:
         _, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
         initial = forms.policy_form_values(rules) | {"capacity": 3}
+        initial["quiet_time_zone"] = get_current_timezone_name()
         return _new_job_page(request, forms.JobForm(initial=initial), rules, 3)
     _, job = own_job(request, copied, Action.CREATE_JOB)
     initial = forms.posting_form_values(job.posting) | forms.policy_form_values(job.policy)
