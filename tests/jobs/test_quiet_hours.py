@@ -1,4 +1,4 @@
-"""Quiet hours: the deadline is the moment at which the time to confirm has run, minute by minute."""
+"""Quiet hours: the deadline is when the time to confirm has run, counted minute by minute."""
 
 from __future__ import annotations
 
