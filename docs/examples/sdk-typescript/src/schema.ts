@@ -2020,7 +2020,7 @@ export interface components {
             job: components["schemas"]["JobRef"];
             applicant: components["schemas"]["ApplicantRef"];
             status: components["schemas"]["ApplicationStatus"];
-            /** @description Whether the email address was proved or the company submitted the application. */
+            /** @description Whether the email address was proved or the company submitted the person, also after they applied by themselves. */
             verified: boolean;
             /** @description How the application ended; null while it is live. */
             outcome: components["schemas"]["Outcome"] | null;
@@ -2036,7 +2036,7 @@ export interface components {
             people_waiting: number;
             /**
              * Format: int64
-             * @description Misses so far. They follow a person who applies again.
+             * @description Misses that count: one that was given back no longer does. They follow a person who applies again.
              */
             decay_count: number;
             /**
@@ -2089,7 +2089,7 @@ export interface components {
             decision: components["schemas"]["Decision"] | null;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -2814,7 +2814,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result, once it has succeeded. */
+            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -3061,6 +3061,10 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin",
          *         "version": 1
          *       },
          *       "seq": 1,
@@ -3155,7 +3159,11 @@ export interface components {
          *         "acknowledge_first_seat": true,
          *         "penalty_places": 1,
          *         "max_decays": 1,
-         *         "cooldown_seconds": 3600
+         *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin"
          *       },
          *       "external_id": "text",
          *       "metadata": {}
@@ -3187,7 +3195,11 @@ export interface components {
          *         "acknowledge_first_seat": true,
          *         "penalty_places": 1,
          *         "max_decays": 1,
-         *         "cooldown_seconds": 3600
+         *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin"
          *       },
          *       "external_id": "text",
          *       "metadata": {},
@@ -3239,6 +3251,10 @@ export interface components {
          *             "penalty_places": 1,
          *             "max_decays": 1,
          *             "cooldown_seconds": 3600,
+         *             "quiet_from": "22:00",
+         *             "quiet_to": "08:00",
+         *             "quiet_weekends": false,
+         *             "quiet_time_zone": "Europe/Berlin",
          *             "version": 1
          *           },
          *           "seq": 1,
@@ -3286,6 +3302,10 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin",
          *         "version": 1
          *       },
          *       "active": [
@@ -3367,7 +3387,7 @@ export interface components {
             next_cursor: string | null;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -3468,7 +3488,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result, once it has succeeded. */
+            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -3547,11 +3567,17 @@ export interface components {
             description: string;
             types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
-            /** @enum {string|null} */
+            /**
+             * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
+             * @enum {string|null}
+             */
             off_reason: "BY_HAND" | "GONE" | "FAILING" | null;
             /** Format: date-time */
             off_at: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Failed attempts since the last success, at any deliveries.
+             */
             failures: number;
             /** Format: date-time */
             last_success_at: string | null;
@@ -3713,6 +3739,10 @@ export interface components {
          *           "penalty_places": 1,
          *           "max_decays": 1,
          *           "cooldown_seconds": 3600,
+         *           "quiet_from": "22:00",
+         *           "quiet_to": "08:00",
+         *           "quiet_weekends": false,
+         *           "quiet_time_zone": "Europe/Berlin",
          *           "version": 1
          *         },
          *         "seq": 1,
@@ -3841,7 +3871,7 @@ export interface components {
              */
             application_id: string;
             status: components["schemas"]["ApplicationStatus"];
-            /** @description Whether the email address was proved or the company submitted the application. */
+            /** @description Whether the email address was proved or the company submitted the person, also after they applied by themselves. */
             verified: boolean;
             /**
              * Format: int64
@@ -3850,7 +3880,7 @@ export interface components {
             position: number | null;
             /**
              * Format: int64
-             * @description Misses so far. They follow a person who applies again.
+             * @description Misses that count: one that was given back no longer does. They follow a person who applies again.
              */
             decay_count: number;
             /**
@@ -3985,7 +4015,7 @@ export interface components {
         Policy: {
             /**
              * Format: int64
-             * @description Seconds from the offer of a seat to its deadline.
+             * @description Seconds from the offer of a seat to its deadline. They do not run in quiet hours.
              */
             acknowledgment_window_seconds: number;
             /** @description Whether a seat that is free on applying must be acknowledged too. */
@@ -4005,12 +4035,20 @@ export interface components {
              * @description Seconds after a miss in which a person cannot be promoted.
              */
             cooldown_seconds: number;
+            /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. */
+            quiet_from: string | null;
+            /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. */
+            quiet_to: string | null;
+            /** @description Whether Saturdays and Sundays are quiet, too. */
+            quiet_weekends: boolean;
+            /** @description The time zone of people whose own one is not known. */
+            quiet_time_zone: string;
             /** Format: int64 */
             version: number;
         };
         /** @description Changes to a policy. Fields that are not named stay as they are. */
         PolicyIn: {
-            /** @description Seconds from the offer of a seat to its deadline. 86400 in a new job, by default. */
+            /** @description Seconds from the offer of a seat to its deadline. They do not run in quiet hours. 86400 in a new job, by default. */
             acknowledgment_window_seconds?: number;
             /** @description Whether a seat that is free on applying must be acknowledged too. false in a new job, by default. */
             acknowledge_first_seat?: boolean;
@@ -4020,6 +4058,14 @@ export interface components {
             max_decays?: number | null;
             /** @description Seconds after a miss in which a person cannot be promoted. 3600 in a new job, by default. */
             cooldown_seconds?: number;
+            /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. null in a new job, by default. */
+            quiet_from?: string | null;
+            /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. null in a new job, by default. */
+            quiet_to?: string | null;
+            /** @description Whether Saturdays and Sundays are quiet, too. false in a new job, by default. */
+            quiet_weekends?: boolean;
+            /** @description The time zone of people whose own one is not known. "UTC" in a new job, by default. */
+            quiet_time_zone?: string;
         };
         /**
          * @description A portal token, which can be read only now.
@@ -4177,7 +4223,7 @@ export interface components {
             signature: string;
         };
         /**
-         * @description From when on failed deliveries are sent again.
+         * @description Deliveries that were made at this time or later, and have failed, are sent again.
          * @example {
          *       "since": "2026-01-31T12:00:00.000000Z"
          *     }
@@ -4231,7 +4277,7 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description Deadlines missed, with or without the end of the application.
+             * @description DECAYED and LAPSED events, so also applications that ended unverified.
              */
             missed: number;
         };
@@ -4269,7 +4315,7 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description DECAYED and LAPSED events.
+             * @description DECAYED and LAPSED events, so also applications that ended unverified. Those missed no deadline: the log has them as LAPSED with the reason UNVERIFIED.
              */
             missed: number;
             /**
@@ -4518,7 +4564,7 @@ export interface components {
             seat_idle_while_waiting_seconds: number;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -4580,7 +4626,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result, once it has succeeded. */
+            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -4947,11 +4993,18 @@ export interface components {
             payload?: Record<string, never>;
             /** @description Higher runs first; 0 by default. */
             priority?: number;
-            /** @description The time zone of `cron`, like `Europe/Amsterdam`. */
-            zone?: string;
-            enabled?: boolean;
-            /** @description Whether to start work for missed times as well. */
-            catch_up?: boolean;
+            /**
+             * @description The time zone of `cron`, like `Europe/Amsterdam`.
+             * @default UTC
+             */
+            zone: string;
+            /** @default true */
+            enabled: boolean;
+            /**
+             * @description Whether to start work for missed times as well.
+             * @default false
+             */
+            catch_up: boolean;
             name: string;
             /** @description Five fields: minute, hour, day, month, day of the week. */
             cron: string;
@@ -5028,7 +5081,7 @@ export interface components {
             workers_alive: number;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -5347,11 +5400,17 @@ export interface components {
             description: string;
             types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
-            /** @enum {string|null} */
+            /**
+             * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
+             * @enum {string|null}
+             */
             off_reason: "BY_HAND" | "GONE" | "FAILING" | null;
             /** Format: date-time */
             off_at: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Failed attempts since the last success, at any deliveries.
+             */
             failures: number;
             /** Format: date-time */
             last_success_at: string | null;
