@@ -51,11 +51,11 @@ def test_the_result_stands_side_by_side_with_its_assumption(
 
     text = text_of(recruiter, job)
 
-    assert "Tried: to confirm: 2 h." in text
+    assert "Tried: 2 h to confirm." in text
     assert ASSUMPTION in text
     for ident in ("pair", "sweep"):
         assert f'role="img" aria-labelledby="{ident}-t {ident}-d"' in text
-    assert "of these not answered</th>" in text
+    assert "lost to offers that were not answered</th>" in text
 
 
 def test_a_number_out_of_range_is_named(recruiter: Client, job: UUID) -> None:

@@ -1835,7 +1835,7 @@ export interface paths {
          * Make a new secret
          * @description Make a new secret. For 24 hours the one before signs too.
          *
-         *     Every request makes another secret, also under the same `Idempotency-Key`, and only the last two sign. So do not send it again by a program if the answer is lost.
+         *     Only the last two secrets sign. Under an `Idempotency-Key`, a repetition makes no other secret: for five minutes it shows the same one again, then it gets 409 `DUPLICATE_SUBMISSION`.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -4115,7 +4115,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_REINSTATABLE" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
+            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
             request_id: string | null;
             errors: components["schemas"]["FieldError"][];
             /**
@@ -4277,7 +4277,7 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description DECAYED and LAPSED events, so also applications that ended unverified.
+             * @description Offers that were not acknowledged in time.
              */
             missed: number;
         };
@@ -4315,12 +4315,12 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description DECAYED and LAPSED events, so also applications that ended unverified. Those missed no deadline: the log has them as LAPSED with the reason UNVERIFIED.
+             * @description Offers that were not acknowledged in time: DECAYED events, and LAPSED ones without the reason UNVERIFIED.
              */
             missed: number;
             /**
              * Format: int64
-             * @description Applications that lapsed: after a last miss, or unverified.
+             * @description Misses that ended the application: one too many.
              */
             lapsed: number;
             /**
@@ -5955,6 +5955,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `DUPLICATE_SUBMISSION`: Duplicate submission; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use */
+        DuplicateSubmissionOrIdempotencyKeyInUse: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `DUPLICATE_SUBMISSION`: Duplicate submission; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `LIMIT_REACHED`: Limit reached */
         DuplicateSubmissionOrIdempotencyKeyInUseOrLimitReached: {
             headers: {
@@ -5979,8 +5991,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `EXTERNAL_ID_TAKEN`: External id taken */
-        ExternalIdTaken: {
+        /** @description `EXTERNAL_ID_TAKEN`: External id taken; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `SANDBOX_FULL`: Sandbox full */
+        ExternalIdTakenOrIdempotencyKeyInUseOrSandboxFull: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -5991,8 +6003,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `EXTERNAL_ID_TAKEN`: External id taken; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `SANDBOX_FULL`: Sandbox full */
-        ExternalIdTakenOrIdempotencyKeyInUseOrSandboxFull: {
+        /** @description `EXTERNAL_ID_TAKEN`: External id taken; `PERSON_ERASED`: Person erased */
+        ExternalIdTakenOrPersonErased: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -6849,7 +6861,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["ExternalIdTaken"];
+            409: components["responses"]["ExternalIdTakenOrPersonErased"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
@@ -10136,7 +10148,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["IdempotencyKeyInUse"];
+            409: components["responses"]["DuplicateSubmissionOrIdempotencyKeyInUse"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
