@@ -57,22 +57,21 @@ class Policy:
                 raise ValueError(f"{entry.name} must be from {low} to {high}, not {value}")
         if wrong := wrong_quiet_hours(self.quiet_from, self.quiet_to):
             raise ValueError(wrong)
-        if not is_known_zone(self.quiet_time_zone):
-            raise ValueError(f"{self.quiet_time_zone!r} is no time zone")
 
     def quiet_hours(self, time_zone: str = "") -> QuietHours | None:
         """Return the quiet hours of a person in a time zone, or None if there are none.
 
-        The job's own time zone counts if that of the person is not known.
+        The job's own time zone counts if that of the person is not known; UTC, if this machine
+        knows neither: a line must not stand still for that.
         """
         if self.quiet_from is None and not self.quiet_weekends:
             return None
-        zone = time_zone if is_known_zone(time_zone) else self.quiet_time_zone
+        known = [each for each in (time_zone, self.quiet_time_zone) if is_known_zone(each)]
         begins, ends = (
             None if each is None else minutes_of_clock_time(each)
             for each in (self.quiet_from, self.quiet_to)
         )
-        return QuietHours(begins, ends, self.quiet_weekends, zone)
+        return QuietHours(begins, ends, self.quiet_weekends, [*known, "UTC"][0])
 
     def deadline(self, offered_at: datetime, time_zone: str = "") -> datetime:
         """Return the deadline of a seat offered at `offered_at` to a person in a time zone."""

@@ -142,5 +142,10 @@ def test_a_policy_refuses_quiet_hours_that_leave_no_time(
         Policy(quiet_from=hours[0], quiet_to=hours[1])
 
     assert Policy(quiet_from="12:00", quiet_to="08:00").quiet_from == "12:00"
-    with pytest.raises(ValueError, match="no time zone"):
-        Policy(quiet_time_zone="Mars/Base")
+
+
+def test_a_zone_that_this_machine_no_longer_knows_stops_no_line() -> None:
+    quiet = Policy(quiet_weekends=True, quiet_time_zone="Mars/Base").quiet_hours("Moon/Crater")
+
+    assert quiet
+    assert quiet.zone == "UTC"

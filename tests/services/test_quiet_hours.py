@@ -24,6 +24,7 @@ from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.sandboxes import DAY, advance, line_with_offers, sandbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -177,3 +178,24 @@ def test_without_quiet_hours_the_log_names_no_zone() -> None:
     assert row.promoted_at
     assert row.acknowledge_by == row.promoted_at + timedelta(seconds=factories.WINDOW)
     assert row.acknowledge_by > datetime.now(UTC)
+
+
+def test_in_a_sandbox_every_miss_is_at_its_deadline_after_the_quiet_hours() -> None:
+    company = sandbox()
+    quiet: dict[str, Any] = {"quiet_from": "20:00", "quiet_to": "08:00", "quiet_weekends": True}
+    policy = {"acknowledgment_window_seconds": DAY, "max_decays": 0} | quiet
+    job_id, people = line_with_offers(company, people=5, **policy)
+
+    advance(company, 21 * DAY)
+    factories.settle_all()
+
+    rows = [factories.fresh(person) for person in people]
+    hours = Policy(**policy).quiet_hours()
+    assert {row.outcome for row in rows} == {"LAPSED"}
+    for row in rows:
+        assert row.promoted_at
+        assert row.ended_at
+        assert running_time(row.promoted_at, row.ended_at, hours) == timedelta(seconds=DAY)
+        assert row.ended_at - row.promoted_at > timedelta(days=1)
+        assert row.ended_at.isoweekday() < 6
+    assert_line_is_sound(job_id)
