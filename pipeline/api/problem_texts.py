@@ -42,8 +42,8 @@ PROBLEM_TEXTS = {
         "Send CSV in UTF-8 whose first line names the columns `name` and `email`.",
     ),
     "INVALID_SCHEDULE": ProblemText(
-        "the cron expression or time zone is invalid, or has no next time; or planned seats are not "
-        "in the future, change nothing, or would leave the job without seats",
+        "the cron expression or time zone is invalid, or has no next time; or planned seats "
+        "are not in the future, change nothing, or would leave the job without seats",
         "`detail` says which. Cron has five fields; a time zone is like `Europe/Amsterdam`.",
     ),
     "NOT_AUTHENTICATED": ProblemText(
