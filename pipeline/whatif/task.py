@@ -13,8 +13,7 @@ from pipeline.domain.errors import JobNotFound
 from pipeline.selectors.jobs import read_job
 from pipeline.whatif.compare import Cancelled, NotReproducible, compare_rules
 from pipeline.whatif.read import KEY, MOST_DAYS, MOST_EVENTS, read_log
-from pipeline.whatif.simulate import TooLong
-from pipeline.whatif.state import Change
+from pipeline.whatif.state import Change, TooLong
 from tasks.context import Context
 from tasks.errors import Discard, Fatal
 from tasks.registry import task_type
