@@ -18,8 +18,8 @@ from pipeline.models import Application, PlannedSeats
 from pipeline.selectors.past_states import PastPlace
 
 COMPARED = (
-    "status outcome decay_count ticket tie eligible_at verify_by acknowledge_by deadline_extended "
-    "applied_at promoted_at acknowledged_at ended_at status_since"
+    "status outcome decay_count ticket tie eligible_at not_before verify_by acknowledge_by"
+    " deadline_extended applied_at promoted_at acknowledged_at ended_at status_since"
 ).split()
 
 
@@ -87,7 +87,7 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     if job.status != JobStatus.CLOSED:
         moments += PlannedSeats.objects.filter(job_id=job.id).values_list("next_at", flat=True)
     if job.status == JobStatus.OPEN and job.seats_free:
-        moments += [row.eligible_at for row in waiting if row.eligible_at and row.is_verified]
+        moments += [row.held_until for row in waiting if row.held_until and row.is_verified]
     due = min(moments, default=None)
     if job.is_test and due is not None:
         if job.seq >= MOST_SANDBOX_EVENTS:  # nothing happens in it any more

@@ -21,7 +21,7 @@ from jobs.models import (
 from jobs.policies import Policy, policy_limits, wrong_quiet_hours
 from jobs.quiet_hours import is_known_zone
 from pipeline.domain.states import DECISIONS
-from pipeline.models import NOTE_LENGTH
+from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.lifecycle import Posting
 from pipeline.wording.english import long_duration
@@ -59,7 +59,7 @@ class PostingForm(PlainForm):
         return Posting(**{name: self.cleaned_data[name] for name in PostingForm.base_fields})
 
 
-def posting_form_values(posting: JobPosting) -> dict[str, Any]:
+def posting_form_values(posting: JobPosting | JobTemplate) -> dict[str, Any]:
     """Return a posting as initial values of its form."""
     return {name: getattr(posting, name) for name in PostingForm.base_fields}
 
