@@ -169,26 +169,37 @@ def start(site: Site, *command: str, **environment: str) -> tuple[int, str]:
 WEB = ("-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config", "pipeline.asgi", "--bind")
 
 
-@pytest.mark.parametrize("ignored", ["", ", options"])
+COMMANDS = {
+    "decay": ("manage.py", "run_decay"),
+    "tasks": ("manage.py", "run_tasks"),
+    "web": (*WEB, f"127.0.0.1:{free_port()}"),
+}
+
+
+@pytest.mark.parametrize(
+    ("ignored", "wrong", "programs"),
+    [
+        ("", ("DATABASE_URL",), ["decay"]),  # the pooler refuses start-up options
+        (", options", ("DATABASE_DIRECT_URL",), ["decay", "tasks", "web"]),
+    ],
+)
 def test_programs_refuse_a_pooled_address_where_they_need_sessions(
-    pooled: tuple[Site, Pooler, dict[str, object]], folder: Path, ignored: str
+    pooled: tuple[Site, Pooler, dict[str, object]],
+    folder: Path,
+    ignored: str,
+    wrong: tuple[str, ...],
+    programs: list[str],
 ) -> None:
     site, _, _ = pooled
     change = ("= extra_float_digits", f"= extra_float_digits{ignored}")
-    (folder / f"other{len(ignored)}").mkdir()
-    with pooler(site.cluster.socket_dir, folder / f"other{len(ignored)}", change) as other:
-        for wrong in (
-            {"DATABASE_URL": other.url(), "DATABASE_DIRECT_URL": ""},
-            {"DATABASE_DIRECT_URL": other.url()},
-        ):
-            for command in (
-                ("manage.py", "run_decay"),
-                ("manage.py", "run_tasks"),
-                (*WEB, f"127.0.0.1:{free_port()}"),
-            ):
-                code, said = start(site, *command, **wrong)
-                assert code != 0, command
-                assert "DATABASE_DIRECT_URL" in said, said
+    own = folder / f"other{len(ignored)}"
+    own.mkdir()
+    with pooler(site.cluster.socket_dir, own, change) as other:
+        changes = {"DATABASE_DIRECT_URL": ""} | dict.fromkeys(wrong, other.url())
+        for program in programs:
+            code, said = start(site, *COMMANDS[program], **changes)
+            assert code != 0, program
+            assert "DATABASE_DIRECT_URL" in said, said
 
 
 def test_a_pooler_that_drops_the_limits_is_refused_and_doctor_names_them(
