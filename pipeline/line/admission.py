@@ -99,7 +99,7 @@ def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int)
     """Offer a seat that is free in a settled line to a person who has just become eligible."""
     if job.status is not JobStatus.OPEN or not job.seats_free:
         return
-    if application.eligible_at and application.eligible_at > job.now:
-        job.due(application.eligible_at)
+    if application.held_until and application.held_until > job.now:
+        job.due(application.held_until)
     else:
         make_move(job, application, Move.PROMOTE, cause_seq=cause_seq)

@@ -160,22 +160,29 @@ READ_NEXT_IN_LINE = f"""
 WITH next AS MATERIALIZED (
     SELECT {_application} FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
-      AND (eligible_at IS NULL OR eligible_at <= %(now)s) AND verify_by IS NULL
+      AND (eligible_at IS NULL OR eligible_at <= %(now)s)
+      AND (not_before IS NULL OR not_before <= %(now)s) AND verify_by IS NULL
     ORDER BY ticket, tie LIMIT %(seats)s
 )
 SELECT {_application}, (
     SELECT min(ticket) FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST'
-      AND (eligible_at > %(now)s OR verify_by IS NOT NULL)
+      AND (eligible_at > %(now)s OR not_before > %(now)s OR verify_by IS NOT NULL)
       AND ticket BETWEEN %(head)s AND (SELECT max(ticket) FROM next)
 ) FROM next ORDER BY ticket, tie
 """
 
-# The earliest end of a cool-down among verified people in line.
-READ_NEXT_COOLDOWN = """
-SELECT min(eligible_at) FROM pipeline_application
-WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
-  AND verify_by IS NULL
+# The earliest end of a cool-down or a deferral among verified people in line. Somebody can be in
+# both, so nobody may be eligible at that time; the next settlement then finds the later end.
+READ_NEXT_HELD = """
+SELECT least((
+    SELECT min(eligible_at) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
+      AND verify_by IS NULL
+), (
+    SELECT min(not_before) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND not_before > %(now)s
+))
 """
 
 # People with an offered seat, by deadline.

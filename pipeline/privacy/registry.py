@@ -110,6 +110,8 @@ HASHES = frozenset(
 OF_COMPANIES = frozenset(
     "jobs_apikey.name jobs_company.name jobs_jobposting.description jobs_jobposting.location"
     " jobs_jobposting.title pipeline_jobreference.external_id pipeline_jobreference.metadata"
+    " pipeline_jobtemplate.description pipeline_jobtemplate.location pipeline_jobtemplate.name"
+    " pipeline_jobtemplate.title"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
 )
@@ -124,7 +126,7 @@ CODES = frozenset(
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
     " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
-    " pipeline_jobforecast.positions"
+    " pipeline_jobforecast.positions pipeline_jobtemplate.rules"
     " pipeline_pendingdecision.outcome pipeline_pendingdecision.reason"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
     " pipeline_importrun.trouble pipeline_importrun.admitted_seqs pipeline_producer.types"

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from pipeline.domain.states import EventType, Status
 
+_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED)
 _UNANSWERED = frozenset((EventType.DECAYED, EventType.LAPSED, EventType.CLOSED_OUT))
 
 
@@ -74,7 +75,7 @@ def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
     of: dict[UUID, Behaviour] = {}
     last: dict[UUID, LoggedEvent] = {}
     for event in log:
-        if event.application_id is None or event.event == EventType.VERIFIED:
+        if event.application_id is None or event.event in _WITHOUT_CHOICE:
             continue
         person = of.setdefault(event.application_id, Behaviour())
         before = last.get(event.application_id)

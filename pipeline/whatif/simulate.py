@@ -7,6 +7,7 @@ who is offered a seat, who misses it, and where they then stand. Nothing of the 
 from __future__ import annotations
 
 from bisect import insort
+from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from heapq import heappop, heappush
@@ -14,7 +15,7 @@ from uuid import UUID
 
 from jobs.models import JobStatus
 from jobs.policies import Policy
-from pipeline.domain.states import VERIFY_WITHIN, EventType, Status
+from pipeline.domain.states import PLANNED_SEATS, VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
 from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in
 from pipeline.whatif.state import Change, Person, SimulatedEvent
@@ -61,6 +62,8 @@ class Simulation:
         self._coming: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = 0
         self._looks = 0
+        # A settlement carries them out: after what is overdue, before it fills the seats.
+        self._planned_seats = deque(event for event in log if _is_of_plan(event))
         for event in log:
             self._plan(event.at, self._step_of_event(event))
         if change:
@@ -103,6 +106,8 @@ class Simulation:
                 self._move(person, EventType.LAPSED, Status.INACTIVE)
             else:
                 self._miss(person)
+        while self._planned_seats and self._planned_seats[0].at <= self.now:
+            self._take_job_event(self._planned_seats.popleft())
         self._fill()
 
     def _miss(self, person: Person) -> None:
@@ -130,8 +135,8 @@ class Simulation:
 
     def _is_eligible(self, who: UUID) -> bool:
         person = self.people[who]
-        cools = person.eligible_at is not None and person.eligible_at > self.now
-        return person.verify_by is None and not cools
+        ends = (person.eligible_at, person.not_before)
+        return person.verify_by is None and not any(end and end > self.now for end in ends)
 
     def _move(self, person: Person, event: EventType, to: Status) -> None:
         """Move a person, and plan what follows from it."""
@@ -143,7 +148,7 @@ class Simulation:
         offered = Status.PENDING_ACKNOWLEDGMENT
         self._pending += (to is offered) - (before is offered)
         person.status, person.ticket, person.tie, person.deadline = to, None, None, None
-        person.can_go_back = False
+        person.can_go_back, person.not_before = False, None
         if to is Status.WAITLIST:
             self._queue_up(person)
         elif to is Status.PENDING_ACKNOWLEDGMENT:
@@ -222,6 +227,8 @@ class Simulation:
     def _step_of_event(self, event: LoggedEvent) -> Callable[[], None]:
         """Return the step that a row of the log makes by itself; most only settle the line."""
         who, kind = event.application_id, event.event
+        if _is_of_plan(event):
+            return lambda: None
         if who is None:
             return lambda: self._take_job_event(event)
         if kind == EventType.APPLIED:
@@ -230,6 +237,8 @@ class Simulation:
             return lambda: self._verify(self.people[who])
         if kind == EventType.REINSTATED:
             return lambda: self._give_place_back(self.people[who])
+        if kind == EventType.DEFERRED:
+            return lambda: self._defer(self.people[who], event.data.get("not_before"))
         waited = event.from_status == Status.WAITLIST and event.to_status == Status.INACTIVE
         if kind == EventType.CLOSED_OUT or (waited and kind != EventType.LAPSED):
             return lambda: self._leave(self.people[who], EventType(kind))
@@ -272,6 +281,15 @@ class Simulation:
             self._unverified.discard(person.id)
             self._record(EventType.VERIFIED, person)
 
+    def _defer(self, person: Person, not_before: str | None) -> None:
+        """Leave out a person who waits until a time. One who was offered a seat answers it."""
+        if person.status is not Status.WAITLIST:
+            return
+        person.not_before = datetime.fromisoformat(not_before) if not_before else None
+        if person.not_before:
+            self._touch(person.not_before)
+        self._record(EventType.DEFERRED, person)
+
     def _leave(self, person: Person, kind: EventType) -> None:
         if person.status in (Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT):
             self._move(person, kind, Status.INACTIVE)
@@ -286,3 +304,7 @@ class Simulation:
         person.misses, person.eligible_at = person.misses - 1, None
         insort(self.queue, (person.ticket, person.tie, person.id))
         self._record(EventType.REINSTATED, person)
+
+
+def _is_of_plan(event: LoggedEvent) -> bool:
+    return event.event == EventType.CAPACITY_CHANGED and PLANNED_SEATS in event.data

@@ -34,12 +34,18 @@ class ExplainedStanding:
     misses: int = 0
     deadline: datetime | None = None
     eligible_at: datetime | None = None
+    not_before: datetime | None = None
     verify_by: datetime | None = None
 
     @property
     def is_cooling(self) -> bool:
         """Return True during the cool-down after a miss."""
         return self.eligible_at is not None and self.eligible_at > self.now
+
+    @property
+    def is_deferring(self) -> bool:
+        """Return True while the person wants no seat."""
+        return self.not_before is not None and self.not_before > self.now
 
     @property
     def is_verified(self) -> bool:
@@ -92,9 +98,10 @@ def explain_line(policy: Policy, capacity: int) -> list[str]:
     if policy.penalty_places and policy.max_decays not in (0, 1):
         second = f"; a second miss costs {policy.places_lost(2):,} places, and so on"
     return [
-        f"{seats}, and everyone else waits in one line, in the order in"
-        " which they joined. Nobody who joined after you gets ahead of you unless you miss a"
-        " deadline. If the company takes back somebody's miss, they return to the place they had.",
+        f"{seats}, and everyone else waits in one line, in the order in which they joined. Nobody"
+        " who joined after you gets ahead of you unless you miss a deadline. If you want no seat"
+        " before a date, you can say so and keep your place. If the company takes back somebody's"
+        " miss, they return to the place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it.",
@@ -209,6 +216,12 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
     if standing.is_cooling:
         until = time_in_words(standing.eligible_at, zone)
         turn += f" Because you missed a deadline, no seat is offered to you before {until}."
+    if standing.is_deferring:
+        until = time_in_words(standing.not_before, zone)
+        turn += (
+            f" You asked for no seat before {until}. Seats that open earlier go to people behind"
+            " you."
+        )
     return turn
 
 

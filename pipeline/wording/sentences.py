@@ -33,6 +33,8 @@ from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
+# The name in an event's data of the time before which the person wants no seat.
+NOT_BEFORE = "not_before"
 
 
 class DescribedEvent(Protocol):
@@ -86,6 +88,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.PROMOTED, None): (
         "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
     ),
+    (EventType.PROMOTED, PLANNED_SEATS): (
+        "A planned seat opened and {they} {were} next in line, so it was offered to {they}."
+        + _DEADLINE
+    ),
     (EventType.ACKNOWLEDGED, None): (
         "{They} confirmed the seat in time. It is {their} seat until the company decides."
     ),
@@ -106,6 +112,11 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The company gave {they} back the place in line from before the missed deadline of {given}."
         " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
     ),
+    (EventType.DEFERRED, NOT_BEFORE): (
+        "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
+        "that open earlier go to people behind."
+    ),
+    (EventType.DEFERRED, None): "{They} can be offered a seat at any time again.",
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."
     ),
@@ -172,6 +183,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
+        "not_before": time_in_words(event.data.get("not_before"), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),
         "cooldown": cooldown,
         "loss": _sentence_of_loss(event.data.get("places", 0), words),
@@ -186,7 +198,8 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     unverified = UNVERIFIED if event.data.get("verify_by") else None
     via_key = VIA_KEY if VIA_KEY in event.data else None
     planned = PLANNED_SEATS if PLANNED_SEATS in event.data else None
-    kinds = (via_key, planned, unverified, event.outcome, event.to_status)
+    deferred = NOT_BEFORE if event.data.get(NOT_BEFORE) else None
+    kinds = (via_key, planned, unverified, deferred, event.outcome, event.to_status)
     known = [each for each in kinds if each]
     for what in (*known, None):
         template = SENTENCES.get((kind, what))

@@ -31,6 +31,7 @@ class Standing:
     tie: int | None = None
     to_be_passed_by: int = 0
     eligible_at: datetime | None = None
+    not_before: datetime | None = None
     verify_by: datetime | None = None
     deadline: datetime | None = None
     extended: bool = False
@@ -85,13 +86,12 @@ class Model:
         return seq
 
     def line(self) -> dict[str, Any]:
-        live = [copy(p) for p in self.people if p.status != "INACTIVE"]
         return {
             "status": self.status,
             "capacity": self.capacity,
             "policy": dict(self.policy),
             "version": self.version,
-            "people": {p.id: p for p in live},
+            "people": {p.id: copy(p) for p in self.people if p.status != "INACTIVE"},
             "order": [p.id for p in self.queue],
         }
 
@@ -106,15 +106,14 @@ class Model:
             joins_at = self.next_ticket + self.policy["penalty_places"] * who.misses
             if to == "PENDING_ACKNOWLEDGMENT":
                 who.before_offer = (who.ticket or joins_at, who.tie or len(self.log) + 1)
-        who.ticket = who.tie = None
+        who.ticket = who.tie = who.not_before = None
         who.status, who.last_event = to, event
         if to == "WAITLIST":
             self.enqueue(who)
         elif to == "INACTIVE":
-            who.outcome, who.ended_at = more["outcome"], self.now
+            who.outcome, who.ended_at = more.pop("outcome"), self.now
         elif to == "PENDING_ACKNOWLEDGMENT" and event != "DEADLINE_EXTENDED":
             self.offer(who)
-        more = {name: value for name, value in more.items() if name != "outcome"}
         seq = self.write(event, who, before=before, after=to, **more)
         if self.free() > held:
             self.opened.append(seq)
@@ -162,7 +161,8 @@ class Model:
 
     def eligible(self) -> list[Standing]:
         proved = [p for p in self.queue if p.verify_by is None]
-        return [p for p in proved if p.eligible_at is None or p.eligible_at <= self.now]
+        ends = [max(filter(None, (p.eligible_at, p.not_before)), default=self.now) for p in proved]
+        return [p for p, end in zip(proved, ends, strict=True) if end <= self.now]
 
     def fill(self, cause: int | None = None) -> None:
         while self.status == "OPEN" and self.free() and self.eligible():

@@ -24,6 +24,7 @@ from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.line import settle as line_settle
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.cancel_seats import cancel_seats
+from pipeline.services.defer import defer
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.plan_seats import SeatPlan, plan_seats
@@ -35,6 +36,7 @@ from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.properties.beside import Beside
 from tests.properties.comparison import assert_replay_agrees
+from tests.properties.deferred import put_off
 from tests.properties.model import Standing
 from tests.properties.planned import Planned, cancel, plan
 from tests.support import factories
@@ -162,6 +164,20 @@ class History(Beside, RuleBasedStateMachine):
                 lambda _: self.model.reinstate(who),
             )
 
+    @rule(
+        which=picks,
+        anybody=rarely,
+        seconds=st.sampled_from([-5, 1, 31, 61, 3_601, 86_401, 604_801, 61 * 86_400, None, None]),
+    )
+    def somebody_asks_for_no_seat_yet(self, which: int, anybody: bool, seconds: int | None) -> None:
+        if who := self.pick(self.model.people if anybody else self.live("WAITLIST"), which):
+            until = None if seconds is None else database_now() + timedelta(seconds=seconds)
+            actor = factories.as_applicant(who.person)
+            self.do(
+                lambda: defer(application_id=who.id, not_before=until, actor=actor),
+                lambda _: put_off(self.model, who, until and until + self.passed),
+            )
+
     @rule(which=picks, anybody=rarely, seconds=st.sampled_from([1, 30, 60]))
     def deadline_is_extended(self, which: int, anybody: bool, seconds: int) -> None:
         among = self.model.people if anybody else self.model.pending()
@@ -191,7 +207,10 @@ class History(Beside, RuleBasedStateMachine):
         first_at, id = database_now() + timedelta(seconds=seconds), uuid4()
         self.do(
             lambda: plan_seats(
-                job_id=self.job_id, plan=SeatPlan(seats, first_at, "UTC", times), planned_id=id
+                job_id=self.job_id,
+                plan=SeatPlan(seats, first_at, "UTC", times),
+                planned_id=id,
+                actor=factories.RECRUITER,
             ),
             lambda _: plan(self.model, Planned(first_at + self.passed, id, seats, times)),
         )
@@ -204,7 +223,7 @@ class History(Beside, RuleBasedStateMachine):
             known = [each for each in self.model.plans if each.id == id]
             gone = Planned(database_now(), id, 0, 0)
             self.do(
-                lambda: cancel_seats(job_id=self.job_id, planned_id=id),
+                lambda: cancel_seats(job_id=self.job_id, planned_id=id, actor=factories.RECRUITER),
                 lambda _: cancel(self.model, known[0] if known else gone),
             )
 

@@ -60,6 +60,7 @@ DESCRIPTIONS = {
     "duration_ms": "Milliseconds from the first line of our program to the response.",
     "updated_at": "When the line, its texts or what the company attached last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
+    "not_before": "Until then, the person wants no seat; null if it has passed or was never asked.",
     "ended_at": "When the application ended.",
     "errors": "The fields that were refused, if any.",
     "event": "What happened.",

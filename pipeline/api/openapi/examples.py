@@ -81,6 +81,7 @@ _KNOWN: dict[str, Any] = {
     "acknowledged_at": None,
     "closed_at": None,
     "eligible_at": None,
+    "not_before": None,
     "ended_at": None,
     "first_bad_seq": None,
     "next_cursor": None,

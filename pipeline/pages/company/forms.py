@@ -13,7 +13,7 @@ from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE_LENGTH, JobPosting
 from jobs.policies import Policy, policy_limits
 from pipeline.domain.states import DECISIONS
-from pipeline.models import NOTE_LENGTH
+from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.lifecycle import Posting
 from pipeline.wording.english import long_duration
@@ -51,7 +51,7 @@ class PostingForm(PlainForm):
         return Posting(**{name: self.cleaned_data[name] for name in PostingForm.base_fields})
 
 
-def posting_form_values(posting: JobPosting) -> dict[str, Any]:
+def posting_form_values(posting: JobPosting | JobTemplate) -> dict[str, Any]:
     """Return a posting as initial values of its form."""
     return {name: getattr(posting, name) for name in PostingForm.base_fields}
 
