@@ -31,6 +31,26 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 SLOWLY = "SELECT 1, pg_sleep(0.02)"
 CLIENTS, SERVERS, PEOPLE = 160, 20, 12
 DONE = "SELECT count(*) FROM tasks_taskevent WHERE kind = 'succeeded' AND task_id = ANY(%(ids)s)"
+CHANGED_COLUMN = """
+import sys, django, psycopg
+django.setup()
+from pipeline.server.request_statements import set_up_request_connections
+set_up_request_connections()
+from tasks.sql.prepared import PreparedStatement
+owner = psycopg.connect(sys.argv[1], autocommit=True)
+owner.execute("CREATE TABLE changing (x int); GRANT SELECT ON changing TO nextinline_app")
+owner.execute("INSERT INTO changing VALUES (1)")
+read = PreparedStatement("SELECT x FROM changing", lambda x: x)
+found = [read.all()]
+owner.execute("ALTER TABLE changing ALTER x TYPE text")
+for _ in range(3):
+    try:
+        found.append(read.all())
+    except Exception as error:
+        found.append(type(error).__name__)
+owner.execute("DROP TABLE changing")
+print(found)
+"""
 STREAM_TOKEN = """
 import sys, uuid, django
 django.setup()
@@ -246,3 +266,14 @@ def pooler_findings(site: Site, **environment: str) -> list[tuple[str, str]]:
     told, _ = json.JSONDecoder().raw_decode(said)
     rows = [row for row in told["findings"] if row["check"] == "pooler"]
     return [(row["level"], row["message"]) for row in rows]
+
+
+def test_a_migration_that_changes_a_column_breaks_no_prepared_statement(
+    pooled: tuple[Site, Pooler, dict[str, object]],
+) -> None:
+    site, _, _ = pooled
+
+    owner = f"host={site.cluster.socket_dir} user=nextinline_owner dbname=postgres"
+    said = site.run("-c", CHANGED_COLUMN, owner)
+
+    assert said.strip() == "[[1], ['1'], ['1'], ['1']]"
