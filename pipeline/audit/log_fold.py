@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from jobs.models import MAX_CAPACITY
-from jobs.policies import POLICY_FIELDS, Policy
+from jobs.policies import Policy, logged_policy_values
 from pipeline.domain.states import (
     DEFER_WITHIN,
     EVENTS,
@@ -144,7 +144,7 @@ class Fold:
             raise BadRow(event.seq, f"{event.event} to {after} cannot follow {before}")
         if said != ((before, after) if move == event.event else (None, None)):
             raise BadRow(event.seq, f"it says {said[0]} to {said[1]}, it is {before} to {after}")
-        Policy(**{name: event.data["policy"][name] for name in POLICY_FIELDS})
+        Policy(**logged_policy_values(event.data["policy"]))
         if event.data["capacity"] < 1:
             raise BadRow(event.seq, "a job has at least one seat")
         self._check_planned_seats(event)

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
-from jobs.policies import POLICY_FIELDS
+from jobs.policies import logged_policy_values
 from pipeline.audit.log_fold import Fold
 from pipeline.database.instants import database_now
 from pipeline.domain.states import Status
@@ -71,7 +71,7 @@ def _reconcile_job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Itera
         "closed_at": fold.closed_at,
         "is_test": "clock_offset_seconds" in fold.job,
         "clock_offset_seconds": fold.job.get("clock_offset_seconds", 0),
-        **{name: fold.job["policy"].get(name) for name in POLICY_FIELDS},
+        **logged_policy_values(fold.job["policy"]),
     }
     for name, value in logged.items():
         yield from _reconcile_values(f"job: {name}", value, getattr(job, name))

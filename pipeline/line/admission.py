@@ -40,14 +40,16 @@ def admit(
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
     if history.unverified and verified:
+        job.zones[history.unverified] = history.time_zone
         return _admit_own_application(job, history.unverified, name=name, actor=actor)
     if history.live:
         raise AlreadyApplied(existing_id=history.live)
     if history.decided and actor.kind is not ActorKind.COMPANY:
         raise AlreadyDecided(existing_id=history.decided)
+    job.zones[application_id := application_id or uuid7()] = history.time_zone
     cooling = history.eligible_at is not None and history.eligible_at > job.now
     values: Any = _BLANK | {
-        "id": application_id or uuid7(),
+        "id": application_id,
         "job_id": job.id,
         "applicant_id": applicant_id,
         "name": name,

@@ -34,7 +34,7 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
         application.eligible_at = job.policy.cooldown_until(job.now)
     if application.status == Status.PENDING_ACKNOWLEDGMENT:
         application.promoted_at = job.now
-        application.acknowledge_by = job.policy.deadline(job.now)
+        application.acknowledge_by = job.policy.deadline(job.now, job.zones.get(application.id, ""))
         application.eligible_at = None
         job.due(application.acknowledge_by)
     elif move is Move.ACKNOWLEDGE:

@@ -7,7 +7,7 @@ from typing import Any
 from jobs.models import JobStatus
 from pipeline.domain.states import PLANNED_SEATS, Move, Status
 from pipeline.line import sql
-from pipeline.line.lock import locked_application
+from pipeline.line.lock import attach_locked_row
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
 from pipeline.line.round_trips import fetch_in_one_trip
@@ -27,7 +27,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
     (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
-    chosen = [job.attach(locked_application(row[:-1])) for row in rows]
+    chosen = [attach_locked_row(job, row) for row in rows]
     if chosen:
         planned = {
             entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}

@@ -155,7 +155,8 @@ class Simulation:
             behind = self.policy.places_lost(person.misses)
             joins = (self.next_ticket + behind, len(self.events) + 1)
             person.before_offer = place or joins
-            person.eligible_at, person.deadline = None, self.policy.deadline(self.now)
+            zone = self.behaviours.of[person.id].zone(person.offers)
+            person.eligible_at, person.deadline = None, self.policy.deadline(self.now, zone)
             heappush(self._due, (person.deadline, person.id))
             self._touch(person.deadline)
             self._plan_answer(person)

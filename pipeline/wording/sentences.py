@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from pipeline.domain.states import (
     PLANNED_SEATS,
+    TIME_ZONE,
     UNVERIFIED,
     VIA_KEY,
     ActorKind,
@@ -60,7 +61,7 @@ class Reader(Enum):
     }
 
 
-_DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line."
+_DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line.{quiet}"
 
 # A sentence for each kind of event, or for each status or outcome it can lead to.
 SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
@@ -101,7 +102,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.DEADLINE_EXTENDED, None): (
         "{They} lost time to confirm the seat through no fault of {their} own, so the "
-        "deadline was extended to {deadline}."
+        "deadline was extended to {deadline}.{quiet}"
     ),
     (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",
     (EventType.LAPSED, Outcome.LAPSED): (
@@ -168,7 +169,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for an event that cannot happen."""
     words = reader.value
     reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
-    seconds = _are_times_near(event)
+    seconds, quiet = _are_times_near(event), event.data.get(TIME_ZONE, "")
     decided = event.event == EventType.REMOVED
     cooldown = ""
     if eligible_at is not None:
@@ -182,6 +183,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
+        "quiet": quiet and f" Quiet hours are left out, by the time zone {quiet}.",
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
         "not_before": time_in_words(event.data.get("not_before"), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),

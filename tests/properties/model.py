@@ -2,7 +2,6 @@
 
 No hints and no counters are kept: the order is a list, and beside each person stands how many later
 newcomers may still pass them. Tickets are compared only for a place that is given back.
-
 Written from the rules, not from the code. Times are handed in; `id` only breaks ties.
 """
 
@@ -15,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.properties.planned import Planned, Refused, change_planned
+from tests.properties.quiet import after_running
 
 
 @dataclass
@@ -52,6 +52,7 @@ class Model:
     capacity: int
     policy: dict[str, Any]
     now: datetime
+    passed: timedelta = timedelta()
     status: str = "OPEN"
     version: int = 1
     next_ticket: int = 1
@@ -121,9 +122,8 @@ class Model:
 
     def enqueue(self, who: Standing) -> None:
         who.tie = len(self.log) + 1
-        places = self.policy["penalty_places"] * who.misses
+        places = who.to_be_passed_by = self.policy["penalty_places"] * who.misses
         who.ticket = self.next_ticket + places
-        who.to_be_passed_by = places
         if who.misses:
             ahead = [p for p in self.queue if p.to_be_passed_by <= places]
             self.queue.insert(len(ahead), who)
@@ -136,7 +136,7 @@ class Model:
 
     def offer(self, who: Standing) -> None:
         who.promoted_at, who.eligible_at = self.now, None
-        who.deadline = self.now + timedelta(seconds=self.policy["acknowledgment_window_seconds"])
+        who.deadline = after_running(self, self.now, self.policy["acknowledgment_window_seconds"])
 
     def verify(self, who: Standing) -> None:
         if who.verify_by is None:
@@ -271,7 +271,7 @@ class Model:
             raise Refused("AcknowledgmentExpired")
         if who.deadline is None or who.extended or self.status == "CLOSED":
             raise Refused("IllegalMove")
-        who.deadline, who.extended = who.deadline + timedelta(seconds=seconds), True
+        who.deadline, who.extended = after_running(self, who.deadline, seconds), True
         self.step(who, "DEADLINE_EXTENDED", "PENDING_ACKNOWLEDGMENT")
 
     # What companies do

@@ -39,6 +39,7 @@ from tests.properties.comparison import assert_replay_agrees
 from tests.properties.deferred import put_off
 from tests.properties.model import Standing
 from tests.properties.planned import Planned, cancel, plan
+from tests.properties.quiet import NONE
 from tests.support import factories
 from tests.support.clock import database_now
 
@@ -67,8 +68,18 @@ VALUES = {
     "max_decays": [0, 1, 3, None],
     "cooldown_seconds": [1, 30, 3_600],
 }
-policies = st.fixed_dictionaries({name: st.sampled_from(of) for name, of in VALUES.items()})
-changes = st.sampled_from([{name: value} for name, of in VALUES.items() for value in of])
+# Whatever the time is, one of the first two is quiet now.
+QUIET = [
+    NONE | {"quiet_from": "18:00", "quiet_to": "08:00"},
+    NONE | {"quiet_from": "08:00", "quiet_to": "18:00", "quiet_weekends": True},
+    *[NONE] * 4,
+]
+policies = st.builds(
+    lambda quiet, rest: rest | quiet,
+    st.sampled_from(QUIET),
+    st.fixed_dictionaries({name: st.sampled_from(of) for name, of in VALUES.items()}),
+)
+changes = st.sampled_from([{name: value} for name, of in VALUES.items() for value in of] + QUIET)
 capacities = st.integers(1, 4)
 picks = st.integers(0, 9)
 rarely = st.sampled_from([False, False, False, True])

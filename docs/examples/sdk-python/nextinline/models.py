@@ -270,6 +270,10 @@ class Policy(TypedDict):
     penalty_places: int
     max_decays: int | None
     cooldown_seconds: int
+    quiet_from: str | None
+    quiet_to: str | None
+    quiet_weekends: bool
+    quiet_time_zone: str
     version: int
 
 
@@ -279,6 +283,10 @@ class PolicyIn(TypedDict):
     penalty_places: NotRequired[int]
     max_decays: NotRequired[int | None]
     cooldown_seconds: NotRequired[int]
+    quiet_from: NotRequired[str | None]
+    quiet_to: NotRequired[str | None]
+    quiet_weekends: NotRequired[bool]
+    quiet_time_zone: NotRequired[str]
 
 
 class PortalToken(TypedDict):

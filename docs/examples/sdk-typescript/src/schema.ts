@@ -3106,6 +3106,10 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin",
          *         "version": 1
          *       },
          *       "seq": 1,
@@ -3200,7 +3204,11 @@ export interface components {
          *         "acknowledge_first_seat": true,
          *         "penalty_places": 1,
          *         "max_decays": 1,
-         *         "cooldown_seconds": 3600
+         *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin"
          *       },
          *       "external_id": "text",
          *       "metadata": {}
@@ -3232,7 +3240,11 @@ export interface components {
          *         "acknowledge_first_seat": true,
          *         "penalty_places": 1,
          *         "max_decays": 1,
-         *         "cooldown_seconds": 3600
+         *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin"
          *       },
          *       "external_id": "text",
          *       "metadata": {},
@@ -3284,6 +3296,10 @@ export interface components {
          *             "penalty_places": 1,
          *             "max_decays": 1,
          *             "cooldown_seconds": 3600,
+         *             "quiet_from": "22:00",
+         *             "quiet_to": "08:00",
+         *             "quiet_weekends": false,
+         *             "quiet_time_zone": "Europe/Berlin",
          *             "version": 1
          *           },
          *           "seq": 1,
@@ -3331,6 +3347,10 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin",
          *         "version": 1
          *       },
          *       "active": [
@@ -3767,6 +3787,10 @@ export interface components {
          *           "penalty_places": 1,
          *           "max_decays": 1,
          *           "cooldown_seconds": 3600,
+         *           "quiet_from": "22:00",
+         *           "quiet_to": "08:00",
+         *           "quiet_weekends": false,
+         *           "quiet_time_zone": "Europe/Berlin",
          *           "version": 1
          *         },
          *         "seq": 1,
@@ -4047,7 +4071,7 @@ export interface components {
         Policy: {
             /**
              * Format: int64
-             * @description Seconds from the offer of a seat to its deadline.
+             * @description Seconds from the offer of a seat to its deadline. They do not run in quiet hours.
              */
             acknowledgment_window_seconds: number;
             /** @description Whether a seat that is free on applying must be acknowledged too. */
@@ -4067,12 +4091,20 @@ export interface components {
              * @description Seconds after a miss in which a person cannot be promoted.
              */
             cooldown_seconds: number;
+            /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. */
+            quiet_from: string | null;
+            /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. */
+            quiet_to: string | null;
+            /** @description Whether Saturdays and Sundays are quiet, too. */
+            quiet_weekends: boolean;
+            /** @description The time zone of people whose own one is not known. */
+            quiet_time_zone: string;
             /** Format: int64 */
             version: number;
         };
         /** @description Changes to a policy. Fields that are not named stay as they are. */
         PolicyIn: {
-            /** @description Seconds from the offer of a seat to its deadline. 86400 in a new job, by default. */
+            /** @description Seconds from the offer of a seat to its deadline. They do not run in quiet hours. 86400 in a new job, by default. */
             acknowledgment_window_seconds?: number;
             /** @description Whether a seat that is free on applying must be acknowledged too. false in a new job, by default. */
             acknowledge_first_seat?: boolean;
@@ -4082,6 +4114,14 @@ export interface components {
             max_decays?: number | null;
             /** @description Seconds after a miss in which a person cannot be promoted. 3600 in a new job, by default. */
             cooldown_seconds?: number;
+            /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. null in a new job, by default. */
+            quiet_from?: string | null;
+            /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. null in a new job, by default. */
+            quiet_to?: string | null;
+            /** @description Whether Saturdays and Sundays are quiet, too. false in a new job, by default. */
+            quiet_weekends?: boolean;
+            /** @description The time zone of people whose own one is not known. "UTC" in a new job, by default. */
+            quiet_time_zone?: string;
         };
         /**
          * @description A portal token, which can be read only now.
