@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from jobs.models import Job, JobStatus
+from jobs.models import MAX_CAPACITY, Job, JobStatus
 from jobs.policies import POLICY_FIELDS
 from pipeline.audit.log_fold import Fold
 from pipeline.database.instants import database_now
@@ -32,6 +32,7 @@ def reconcile(fold: Fold, job: Job) -> list[str]:
         *_reconcile_applications(fold.places, rows),
         *_reconcile_job(fold, job, rows),
         *_reconcile_hints(job, rows),
+        *_reconcile_planned_seats(fold, job),
     ]
 
 
@@ -95,6 +96,26 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         due = max(due - timedelta(seconds=job.clock_offset_seconds), database_now())
     if due is not None and (job.next_due_at is None or job.next_due_at > due):
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"
+
+
+def _reconcile_planned_seats(fold: Fold, job: Job) -> Iterator[str]:
+    """Compare each plan's row with the changes by it in the log.
+
+    A change that the limits of a job's seats cut to nothing has left no event.
+    """
+    for plan in PlannedSeats.objects.filter(job_id=job.id).order_by("id"):
+        what = f"planned seats {plan.id}"
+        yield from _reconcile_values(f"{what}: next_at", plan.time_of(plan.done), plan.next_at)
+        times, changes = {plan.time_of(n) for n in range(plan.done)}, fold.planned.get(plan.id, [])
+        for change in changes:
+            expected = min(max(change.before + plan.seats, 1), MAX_CAPACITY)
+            if change.effective_at not in times:
+                yield f"{what}: seq {change.seq} changed seats when the plan does not, or not yet"
+            elif change.after != expected:
+                yield f"{what}: seq {change.seq} left {change.after} seats, by the plan {expected}"
+        limit = MAX_CAPACITY if plan.seats > 0 else 1
+        if len(changes) < plan.done and limit not in fold.capacities:
+            yield f"{what}: done is {plan.done}, the log has {len(changes)} changes by it"
 
 
 def _reconcile_values(what: str, logged: object, live: object) -> Iterator[str]:

@@ -17,7 +17,8 @@ VERIFY_WITHIN = timedelta(hours=24)
 UNVERIFIED = "UNVERIFIED"
 # The name in an event's data of the company's key through which the applicant acted.
 VIA_KEY = "via_key"
-# The name in an event's data of the plan by which the system changed the number of seats.
+# The name in an event's data of the plan by which the system changed the number of seats, or of the
+# plan whose seat was offered.
 PLANNED_SEATS = "planned_seats_id"
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from applicants.models import ERASED
+from pipeline.database.replica import reads_replica
 from pipeline.models import Event
+from tasks.listen import own_session
 
 # Rows per batch.
 SLICE = 2_000
@@ -76,7 +76,7 @@ def rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
 
     As of one instant: the database keeps the result of the single statement until it has been read.
     """
-    with connection.chunked_cursor() as cursor:
+    with own_session() as database, database.chunked_cursor() as cursor:
         cursor.execute(_APPLICATIONS, {"job": job_id, "erased": ERASED})
         while rows := cursor.fetchmany(SLICE):
             yield from rows
@@ -87,11 +87,15 @@ def rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
 
     Log rows never change, so this reads the log as of one instant.
     """
+
+    @reads_replica
+    def read_slice(last: int) -> list[Event]:
+        events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)
+        return list(events.order_by("seq")[:SLICE])
+
     last = 0
     while last < head:
-        events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)
-        rows = list(events.order_by("seq")[:SLICE])
-        if not rows:
+        if not (rows := read_slice(last)):
             return
         yield from rows
         last = rows[-1].seq

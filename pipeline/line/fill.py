@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.models import JobStatus
-from pipeline.domain.states import Move, Status
+from pipeline.domain.states import PLANNED_SEATS, Move, Status
 from pipeline.line import sql
 from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
@@ -17,8 +17,9 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     """Offer every free seat of an open job to the first eligible people, and return the number.
 
     Each promotion names as its cause the event that opened its seat, oldest first, or else
-    `cause_seq`. If seats stay free because everybody waiting is in a cool-down, the job becomes due
-    when the first cool-down ends. In a sandbox, a full log promotes nobody.
+    `cause_seq`; also the plan, if the seat was planned. If seats stay free because everyone
+    who waits is in a cool-down, the job becomes due when the first cool-down ends. In a sandbox, a
+    full log promotes nobody.
     """
     if job.status is not JobStatus.OPEN or job.is_full:
         return 0
@@ -28,10 +29,16 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
     chosen = [job.attach(locked_application(row[:-1])) for row in rows]
     if chosen:
+        planned = {
+            entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}
+            for entry in job.entries
+            if PLANNED_SEATS in entry.data
+        }
         bounds = [chosen[-1].ticket or 0, rows[0][-1]]
         for application in chosen:
             cause = job.freed_by.popleft() if job.freed_by else cause_seq
-            make_move(job, application, Move.PROMOTE, cause_seq=cause)
+            facts = planned.get(cause or 0, {})
+            make_move(job, application, Move.PROMOTE, cause_seq=cause, facts=facts)
         # The next promotion searches from here. The last promoted ticket would be too late: people
         # in a cool-down or unverified stay behind when later ones are promoted, and a miss can give
         # a ticket beyond the next newcomer's.

@@ -34,6 +34,8 @@ def change_planned_seats(job: LockedJob, rows: list[Any]) -> None:
                 job, EventType.CAPACITY_CHANGED, actor=SYSTEM, effective_at=at, facts=facts
             )
             job.freed_by.extend([entry.seq] * (job.seats_free - free))
+            while len(job.freed_by) > job.seats_free:  # a seat that has just opened closes again
+                job.freed_by.pop()
         plan.done += 1
         if not plan.times_left:
             plan.delete()

@@ -12,6 +12,7 @@ from django.db import connection
 
 from jobs.models import Job
 from pipeline.database.instants import one_instant
+from pipeline.database.replica import reads_replica
 from pipeline.models import Application
 from pipeline.selectors import sql
 from pipeline.selectors.applications import (
@@ -68,6 +69,7 @@ class Board:
         return self.facts.now
 
 
+@reads_replica
 def read_board(
     job_id: UUID,
     *,

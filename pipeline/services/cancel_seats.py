@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from uuid import UUID
 
 from pipeline.domain.errors import PlannedSeatsNotFound
+from pipeline.domain.states import Actor
 from pipeline.line.lock import lock_job
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import PlannedSeats
 
+security = logging.getLogger("security")
+
 
 @line_transaction
-def cancel_seats(*, job_id: UUID, planned_id: UUID) -> None:
+def cancel_seats(*, job_id: UUID, planned_id: UUID, actor: Actor) -> None:
     """Cancel a plan's coming changes. What is due already is carried out first, and stays.
 
     Raises JobNotFound, and PlannedSeatsNotFound if nothing of the plan is still to come.
@@ -24,3 +28,5 @@ def cancel_seats(*, job_id: UUID, planned_id: UUID) -> None:
     if not deleted:
         raise PlannedSeatsNotFound
     write(job, commit=True)
+    ids = {"company": job.company_id, "job": job.id, "actor": actor.id, "planned_seats": planned_id}
+    security.info("seats.cancelled", extra={name: str(value) for name, value in ids.items()})

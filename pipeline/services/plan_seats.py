@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
@@ -10,8 +11,14 @@ from zoneinfo import available_timezones
 
 from uuid_utils.compat import uuid7
 
-from jobs.models import MAX_CAPACITY, JobStatus
-from pipeline.domain.errors import IllegalJobMove, PlanRefused, TooManyPlannedSeats
+from jobs.models import MAX_CAPACITY, JobPosting, JobStatus
+from pipeline.domain.errors import (
+    IllegalJobMove,
+    JobNotFound,
+    PlanRefused,
+    TooManyPlannedSeats,
+)
+from pipeline.domain.states import Actor
 from pipeline.line.lock import lock_job
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
@@ -20,6 +27,8 @@ from pipeline.models import MOST_TIMES, PlannedSeats
 
 MOST_PLANS = 20
 LONGEST_AHEAD = timedelta(days=731)
+
+security = logging.getLogger("security")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +59,18 @@ class SeatPlan:
 
 
 @line_transaction
-def plan_seats(*, job_id: UUID, plan: SeatPlan, planned_id: UUID | None = None) -> PlannedSeats:
+def plan_seats(
+    *, job_id: UUID, plan: SeatPlan, actor: Actor, planned_id: UUID | None = None
+) -> PlannedSeats:
     """Plan a change of a job's number of seats, which the settlement then carries out once.
 
     `planned_id`: the id of the new row; if it exists, it is returned as it is. Raises JobNotFound,
-    IllegalJobMove for a closed job, TooManyPlannedSeats, and PlanRefused if a value is out of range
-    or the plans together would leave the limits of a job's seats.
+    also for a deleted draft, IllegalJobMove for a closed job, TooManyPlannedSeats, and PlanRefused
+    if a value is out of range or the plans together would leave the limits of a job's seats.
     """
     job = lock_job(job_id)
+    if not JobPosting.objects.filter(job_id=job.id).exists():  # a deleted draft
+        raise JobNotFound
     settle_due(job)
     plans = list(PlannedSeats.objects.filter(job_id=job.id))
     for known in plans:
@@ -84,4 +97,7 @@ def plan_seats(*, job_id: UUID, plan: SeatPlan, planned_id: UUID | None = None) 
     row.save(force_insert=True)
     job.due(row.next_at)
     write(job, commit=True)
+    ids = {"company": job.company_id, "job": job.id, "actor": actor.id, "planned_seats": row.id}
+    facts = {name: str(value) for name, value in ids.items()}
+    security.info("seats.planned", extra=facts | {"seats": row.seats, "times": row.times})
     return row

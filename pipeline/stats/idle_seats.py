@@ -21,6 +21,7 @@ from django.db.models import F, Max, Sum
 
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
+from pipeline.database.replica import reads_replica
 from pipeline.selectors.past_states import past_seq_at
 from pipeline.stats.job_week import DAYS, Week
 
@@ -147,6 +148,7 @@ class IdleSeats:
         return sum((ledger for _, ledger in self.weeks), SeatLedger())
 
 
+@reads_replica
 def idle_seats_of_job(job: Job, *, weeks: int, zone: str) -> IdleSeats:
     """Return a job's ledger of the last weeks, the present one included, in a few queries."""
     now = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
@@ -173,6 +175,7 @@ def idle_seats_in_week(job: Job, week: Week) -> SeatLedger | None:
     return fold_seat_time(states, misses, [week.start, week.end])[0]
 
 
+@reads_replica
 def idle_seats_of_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSeats:
     """Return the ledger of a company's jobs added up, in two or three queries.
 

@@ -7,6 +7,7 @@ who is offered a seat, who misses it, and where they then stand. Nothing of the 
 from __future__ import annotations
 
 from bisect import insort
+from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from heapq import heappop, heappush
@@ -14,7 +15,7 @@ from uuid import UUID
 
 from jobs.models import JobStatus
 from jobs.policies import Policy
-from pipeline.domain.states import VERIFY_WITHIN, EventType, Status
+from pipeline.domain.states import PLANNED_SEATS, VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
 from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in
 from pipeline.whatif.state import Change, Person, SimulatedEvent
@@ -61,6 +62,8 @@ class Simulation:
         self._coming: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = 0
         self._looks = 0
+        # A settlement carries them out: after what is overdue, before it fills the seats.
+        self._planned_seats = deque(event for event in log if _is_of_plan(event))
         for event in log:
             self._plan(event.at, self._step_of_event(event))
         if change:
@@ -103,6 +106,8 @@ class Simulation:
                 self._move(person, EventType.LAPSED, Status.INACTIVE)
             else:
                 self._miss(person)
+        while self._planned_seats and self._planned_seats[0].at <= self.now:
+            self._take_job_event(self._planned_seats.popleft())
         self._fill()
 
     def _miss(self, person: Person) -> None:
@@ -222,6 +227,8 @@ class Simulation:
     def _step_of_event(self, event: LoggedEvent) -> Callable[[], None]:
         """Return the step that a row of the log makes by itself; most only settle the line."""
         who, kind = event.application_id, event.event
+        if _is_of_plan(event):
+            return lambda: None
         if who is None:
             return lambda: self._take_job_event(event)
         if kind == EventType.APPLIED:
@@ -286,3 +293,7 @@ class Simulation:
         person.misses, person.eligible_at = person.misses - 1, None
         insort(self.queue, (person.ticket, person.tie, person.id))
         self._record(EventType.REINSTATED, person)
+
+
+def _is_of_plan(event: LoggedEvent) -> bool:
+    return event.event == EventType.CAPACITY_CHANGED and PLANNED_SEATS in event.data

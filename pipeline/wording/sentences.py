@@ -86,6 +86,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.PROMOTED, None): (
         "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
     ),
+    (EventType.PROMOTED, PLANNED_SEATS): (
+        "A planned seat opened and {they} {were} next in line, so it was offered to {they}."
+        + _DEADLINE
+    ),
     (EventType.ACKNOWLEDGED, None): (
         "{They} confirmed the seat in time. It is {their} seat until the company decides."
     ),

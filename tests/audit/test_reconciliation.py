@@ -12,6 +12,7 @@ from pipeline.domain.errors import JobNotFound
 from pipeline.services.lifecycle import close_job
 from tests.support import factories
 from tests.support.clock import let_time_pass
+from tests.support.planned_seats import WEEK, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -124,3 +125,31 @@ def test_a_person_whom_the_log_does_not_know_is_noticed() -> None:
 def test_an_unknown_job_is_named_as_such() -> None:
     with pytest.raises(JobNotFound):
         verify_job(factories.applicant().id)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "says"),
+    [
+        ("done", "done + 1", "next_at"),
+        ("done", "done - 1", "not yet"),
+        ("seats", "seats + 1", "by the plan"),
+        ("next_at", "next_at + interval '1 second'", "next_at"),
+        ("first_at", "first_at - interval '1 second'", "not yet"),
+        ("done, next_at", "(done + 1, next_at + interval '7 days')", "the log has 2 changes"),
+    ],
+)
+def test_planned_seats_that_disagree_with_the_log_are_noticed(
+    column: str, value: str, says: str
+) -> None:
+    job_id = factories.job(capacity=2)
+    plan = planned(job_id, 1, times=5)
+    let_time_pass(job_id, WEEK + 700)
+    factories.settle_all()
+    assert verify_job(job_id).is_sound
+
+    names = f"({column})" if "," in column else column
+    tamper("pipeline_plannedseats", names, value, "job_id = %s", job_id)
+
+    verdict = verify_job(job_id)
+    assert (verdict.chain, verdict.replay_matches) == ("ok", False)
+    assert [d for d in verdict.differences if str(plan.id) in d and says in d]

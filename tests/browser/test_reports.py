@@ -104,7 +104,7 @@ def test_other_rules_are_tried_on_the_past(owner: Hands, company: Company) -> No
 
     result = page.get_by_role("heading", name="What other rules would have done")
     expect(result).to_be_visible(timeout=PATIENCE_MS)
-    shows(page, "Tried: to confirm: 2 h.")
+    shows(page, "Tried: 2 h to confirm.")
     axe(page)
     no_sideways_scroll(page)
 

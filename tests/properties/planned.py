@@ -37,6 +37,7 @@ def change_planned(model: Model) -> None:
         if model.capacity != before:
             seq = model.write("CAPACITY_CHANGED", effective=at)
             model.opened += [seq] * (model.free() - free)
+            del model.opened[max(0, model.free()) :]
         plan.skip()
         model.plans = [each for each in model.plans if each.left]
 

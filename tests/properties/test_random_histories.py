@@ -191,7 +191,10 @@ class History(Beside, RuleBasedStateMachine):
         first_at, id = database_now() + timedelta(seconds=seconds), uuid4()
         self.do(
             lambda: plan_seats(
-                job_id=self.job_id, plan=SeatPlan(seats, first_at, "UTC", times), planned_id=id
+                job_id=self.job_id,
+                plan=SeatPlan(seats, first_at, "UTC", times),
+                planned_id=id,
+                actor=factories.RECRUITER,
             ),
             lambda _: plan(self.model, Planned(first_at + self.passed, id, seats, times)),
         )
@@ -204,7 +207,7 @@ class History(Beside, RuleBasedStateMachine):
             known = [each for each in self.model.plans if each.id == id]
             gone = Planned(database_now(), id, 0, 0)
             self.do(
-                lambda: cancel_seats(job_id=self.job_id, planned_id=id),
+                lambda: cancel_seats(job_id=self.job_id, planned_id=id, actor=factories.RECRUITER),
                 lambda _: cancel(self.model, known[0] if known else gone),
             )
 

@@ -112,7 +112,8 @@ def test_only_the_lock_keeps_cancelled_seats_from_opening(
     slow = _after_thinking(cancelling.write, 1.6)
     monkeypatch.setattr(cancelling, "write", slow)
 
-    cancel = partial(cancelling.cancel_seats, job_id=job_id, planned_id=plan.id)
+    ids = {"job_id": job_id, "planned_id": plan.id, "actor": factories.RECRUITER}
+    cancel = partial(cancelling.cancel_seats, **ids)
     with started(cancel) as answers:
         time.sleep(1.2)  # the time has come, and the cancellation has not committed
         settle(job_id=job_id)
@@ -132,7 +133,12 @@ def test_either_the_seats_open_or_they_are_cancelled() -> None:
         answers = together(
             [
                 partial(settle, job_id=job_id),
-                partial(cancelling.cancel_seats, job_id=job_id, planned_id=plan.id),
+                partial(
+                    cancelling.cancel_seats,
+                    job_id=job_id,
+                    planned_id=plan.id,
+                    actor=factories.RECRUITER,
+                ),
                 partial(settle, job_id=job_id),
             ]
         )

@@ -14,18 +14,15 @@ from pipeline.domain.errors import (
     IllegalJobMove,
     JobNotFound,
     PlannedSeatsNotFound,
-    PlanRefused,
-    TooManyPlannedSeats,
 )
 from pipeline.models import PlannedSeats
-from pipeline.services import plan_seats as planning
 from pipeline.services.cancel_seats import cancel_seats
 from pipeline.services.delete_draft import delete_draft
 from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.plan_seats import SeatPlan, plan_seats
 from tests.support import factories
-from tests.support.clock import database_now, let_time_pass
+from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.logs import Log
 from tests.support.planned_seats import WEEK, planned
 from tests.support.sandboxes import DAY, advance, line_with_offers, sandbox
 
@@ -137,13 +134,13 @@ def test_a_cancelled_plan_changes_nothing() -> None:
     job_id = factories.job(capacity=1)
     plan = planned(job_id)
 
-    cancel_seats(job_id=job_id, planned_id=plan.id)
+    cancel_seats(job_id=job_id, planned_id=plan.id, actor=factories.RECRUITER)
     let_time_pass(job_id, 601)
     factories.settle_all()
 
     assert factories.row_of(job_id).capacity == 1
     with pytest.raises(PlannedSeatsNotFound):
-        cancel_seats(job_id=job_id, planned_id=plan.id)
+        cancel_seats(job_id=job_id, planned_id=plan.id, actor=factories.RECRUITER)
 
 
 def test_cancelling_too_late_keeps_what_was_due_and_ends_the_rest() -> None:
@@ -152,8 +149,8 @@ def test_cancelling_too_late_keeps_what_was_due_and_ends_the_rest() -> None:
     let_time_pass(job_id, 601)
 
     with pytest.raises(PlannedSeatsNotFound):
-        cancel_seats(job_id=job_id, planned_id=once.id)
-    cancel_seats(job_id=job_id, planned_id=weekly.id)
+        cancel_seats(job_id=job_id, planned_id=once.id, actor=factories.RECRUITER)
+    cancel_seats(job_id=job_id, planned_id=weekly.id, actor=factories.RECRUITER)
 
     assert factories.row_of(job_id).capacity == 3
     let_time_pass(job_id, WEEK)
@@ -166,9 +163,9 @@ def test_a_plan_of_another_job_is_not_found() -> None:
     plan = planned(factories.job())
 
     with pytest.raises(PlannedSeatsNotFound):
-        cancel_seats(job_id=factories.job(), planned_id=plan.id)
+        cancel_seats(job_id=factories.job(), planned_id=plan.id, actor=factories.RECRUITER)
     with pytest.raises(JobNotFound):
-        cancel_seats(job_id=uuid4(), planned_id=plan.id)
+        cancel_seats(job_id=uuid4(), planned_id=plan.id, actor=factories.RECRUITER)
 
     assert PlannedSeats.objects.count() == 1
 
@@ -199,57 +196,43 @@ def test_closing_a_job_ends_its_plans() -> None:
         planned(job_id)
 
 
-def test_deleting_a_draft_ends_its_plans() -> None:
+def test_deleting_a_draft_ends_its_plans_and_refuses_new_ones() -> None:
     draft = factories.job(open_now=False)
     planned(draft)
 
     delete_draft(job_id=draft, actor=factories.RECRUITER)
 
+    with pytest.raises(JobNotFound):
+        planned(draft)
     assert not PlannedSeats.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"seats": 0},
-        {"seats": 10_001},
-        {"seats": -1},  # of one
-        {"seats": 9_999, "times": 2},  # together too many
-        {"seconds": -1},
-        {"seconds": 800 * DAY},
-        {"times": 0},
-        {"times": 105},
-        {"zone": "Mars/Olympus"},
-    ],
-    ids=str,
-)
-def test_a_plan_out_of_range_is_refused(wrong: dict[str, int]) -> None:
+def test_a_promotion_names_the_event_whose_seat_it_took() -> None:
     job_id = factories.job(capacity=1)
+    factories.applications(job_id, 3)
+    planned(job_id, 1, seconds=600)
+    planned(job_id, -1, seconds=700)  # the seat closes again, unseen
+    last = planned(job_id, 1, seconds=800)
 
-    with pytest.raises(PlanRefused):
-        planned(job_id, **wrong)
+    let_time_pass(job_id, 801)
+    factories.settle_all()
 
-    assert not PlannedSeats.objects.exists()
+    *_, opened, promoted = factories.events(job_id)
+    assert (opened.data["planned_seats_id"], promoted.event) == (str(last.id), "PROMOTED")
+    assert (promoted.cause_seq, promoted.data["planned_seats_id"]) == (opened.seq, str(last.id))
+    assert verify_job(job_id).is_sound
 
 
-def test_a_job_has_a_limited_number_of_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "MOST_PLANS", 2)
+def test_the_security_log_names_who_planned_and_who_cancelled(log: Log) -> None:
     job_id = factories.job()
-    planned(job_id)
-    planned(job_id)
 
-    with pytest.raises(TooManyPlannedSeats):
-        planned(job_id)
+    plan = planned(job_id, 2)
+    cancel_seats(job_id=job_id, planned_id=plan.id, actor=factories.RECRUITER)
 
-
-def test_planning_again_under_the_same_id_plans_once() -> None:
-    job_id, planned_id = factories.job(), uuid4()
-    plan = SeatPlan(1, database_now() + timedelta(days=1))
-
-    made = [plan_seats(job_id=job_id, plan=plan, planned_id=planned_id) for _ in range(2)]
-
-    assert {each.id for each in made} == {planned_id}
-    assert PlannedSeats.objects.count() == 1
+    lines = log.security()
+    assert [line["event"] for line in lines] == ["seats.planned", "seats.cancelled"]
+    assert {line["actor"] for line in lines} == {str(factories.RECRUITER.id)}
+    assert {line["planned_seats"] for line in lines} == {str(plan.id)}
 
 
 def test_every_week_has_the_same_local_time_also_when_the_clocks_change() -> None:

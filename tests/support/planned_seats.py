@@ -18,4 +18,6 @@ def planned(job_id: UUID, seats: int = 1, *, seconds: float = 600, **how: Any) -
     """Plan seats that open so many seconds from now, by the job's clock."""
     clock = factories.row_of(job_id).clock_offset_seconds
     first_at = database_now() + timedelta(seconds=seconds + clock)
-    return plan_seats(job_id=job_id, plan=SeatPlan(seats, first_at, **how))
+    return plan_seats(
+        job_id=job_id, plan=SeatPlan(seats, first_at, **how), actor=factories.RECRUITER
+    )

@@ -11,7 +11,10 @@ import pytest
 from pipeline.whatif.read import read_log
 from pipeline.whatif.simulate import Simulation
 from pipeline.whatif.state import Change
+from tests.support import factories
 from tests.support.busy_line import busy_job
+from tests.support.clock import let_time_pass
+from tests.support.planned_seats import planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -50,6 +53,19 @@ def simulated(job: UUID) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("seed", range(24))
 def test_under_the_rules_that_were_everything_comes_out_as_it_was(seed: int) -> None:
     job = busy_job(seed, steps=90)
+
+    assert simulated(job) == logged(job)
+
+
+@pytest.mark.parametrize("seats", [1, -1])
+def test_planned_seats_change_between_misses_and_promotions(seats: int) -> None:
+    job = factories.job(capacity=4, acknowledge_first_seat=True)
+    factories.applications(job, 8)
+    planned(job, seats, times=3)
+    for _ in range(3):
+        let_time_pass(job, 7 * 86_400 + factories.WINDOW)
+        factories.settle_all()
+        factories.application(job)
 
     assert simulated(job) == logged(job)
 

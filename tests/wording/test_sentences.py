@@ -94,7 +94,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
 
     possible |= {(EventType.APPLIED, UNVERIFIED), (EventType.LAPSED, UNVERIFIED)}
     possible |= {(EventType.ACKNOWLEDGED, VIA_KEY), (EventType.WITHDRAWN, VIA_KEY)}
-    possible.add((EventType.CAPACITY_CHANGED, PLANNED_SEATS))
+    possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}
     assert {key for key in SENTENCES if key not in possible} == set()
 
 

@@ -200,16 +200,16 @@ _OF_TYPES = {
     "ReinstatementIn.note": "Free text, stored beside the log, where it can be erased.",
     "ReportDay.acknowledged": "Seats acknowledged.",
     "ReportDay.applied": "Applications made.",
-    "ReportDay.missed": "DECAYED and LAPSED events, so also applications that ended unverified.",
+    "ReportDay.missed": "Offers that were not acknowledged in time.",
     "ReportDay.offered": "Seats offered, to people who applied or waited.",
     "ReportWeek.acknowledged": "Seats acknowledged.",
     "ReportWeek.applied": "Applications made.",
     "ReportWeek.closed_out": "Applications that ended with the job.",
     "ReportWeek.decided": "The company's decisions by outcome.",
     "ReportWeek.events": "All events of the week.",
-    "ReportWeek.lapsed": "Applications that lapsed: after a last miss, or unverified.",
-    "ReportWeek.missed": "DECAYED and LAPSED events, so also applications that ended unverified. "
-    "Those missed no deadline: the log has them as LAPSED with the reason UNVERIFIED.",
+    "ReportWeek.lapsed": "Misses that ended the application: one too many.",
+    "ReportWeek.missed": "Offers that were not acknowledged in time: DECAYED events, and LAPSED "
+    "ones without the reason UNVERIFIED.",
     "ReportWeek.offered": "Seats offered: those of `promoted`, and those that had to be "
     "acknowledged on applying.",
     "ReportWeek.promoted": "Seats offered to people who waited.",

@@ -28,6 +28,7 @@ from pipeline.services.plan_seats import SeatPlan, plan_seats
 
 PLANNED = "Planned. Everybody can see it on the job's page."
 CANCELLED = "Cancelled. These seats will not change."
+SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
 TOO_LATE = "There was nothing left to cancel: it has already happened, or was cancelled."
 
 
@@ -78,12 +79,25 @@ class PlannedSeatsForm(PlainForm):
         fields: dict[str, Any] = self.fields
         fields["zone"].choices = [("UTC", "UTC"), *((z, z.replace("_", " ")) for z in places)]
 
+    def clean(self) -> dict[str, Any]:
+        """Refuse a time that the clocks skip. Of a time that comes twice, take the first."""
+        given = super().clean() or {}
+        if {"day", "at", "zone"} <= given.keys():
+            here = datetime.combine(given["day"], given["at"], ZoneInfo(given["zone"]))
+            try:
+                given["first_at"] = first_at = here.astimezone(UTC)
+            except OverflowError:
+                self.add_error("day", "Enter a date in the next two years.")
+                return given
+            if first_at.astimezone(here.tzinfo).replace(tzinfo=None) != here.replace(tzinfo=None):
+                self.add_error("at", SKIPPED)
+        return given
+
     def plan(self) -> SeatPlan:
         """Return the plan that was entered. The form must be valid."""
         given = self.cleaned_data
-        here = datetime.combine(given["day"], given["at"], ZoneInfo(given["zone"]))
         seats = given["seats"] if given["change"] == "open" else -given["seats"]
-        return SeatPlan(seats, here.astimezone(UTC), given["zone"], given["times"])
+        return SeatPlan(seats, given["first_at"], given["zone"], given["times"])
 
 
 @for_members()
@@ -97,7 +111,7 @@ def planned_seats(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if adds and form.is_valid():
         once = uuid5(job.id, str(form.cleaned_data["once"]))
         try:
-            plan_seats(job_id=job.id, plan=form.plan(), planned_id=once)
+            plan_seats(job_id=job.id, plan=form.plan(), actor=member.actor, planned_id=once)
         except LineError as error:
             form.add_error(None, error_message_for(error))
         else:
@@ -119,9 +133,9 @@ def planned_seats(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @for_members(Action.CHANGE_RULES)
 def cancel_planned_seats(request: HttpRequest, job_id: UUID, planned_id: UUID) -> HttpResponse:
     """Cancel what is still to come of a plan."""
-    _, job = own_job(request, job_id, Action.CHANGE_RULES)
+    member, job = own_job(request, job_id, Action.CHANGE_RULES)
     try:
-        cancel_seats(job_id=job.id, planned_id=planned_id)
+        cancel_seats(job_id=job.id, planned_id=planned_id, actor=member.actor)
     except PlannedSeatsNotFound:
         messages.info(request, TOO_LATE)
     else:

@@ -63,6 +63,10 @@ def test_an_owner_plans_seats_and_cancels_them(owner: Client, job: UUID) -> None
         ({"seats": 0}, "Enter 1 or more"),
         ({"times": 105}, "Enter 104 or less"),
         ({"zone": "Mars"}, "Choose one of the options"),
+        ({"day": "0001-01-01", "at": "00:00"}, "Enter a date in the next two years"),
+        ({"day": "9999-12-31", "at": "23:59", "zone": "America/New_York"}, "in the next two years"),
+        ({"day": "9999-12-30"}, "at most two years ahead"),
+        ({"day": "2027-03-28", "at": "02:30"}, "The clocks skip this time on that day"),
     ],
 )
 def test_a_wrong_plan_is_refused_in_words(
@@ -73,6 +77,14 @@ def test_a_wrong_plan_is_refused_in_words(
     assert answer.status_code == 422
     assert says in answer.content.decode()
     assert not PlannedSeats.objects.exists()
+
+
+def test_of_a_time_that_comes_twice_the_first_is_planned(owner: Client, job: UUID) -> None:
+    given = _form(page_of(owner, _path(job)), day="2027-10-31", at="02:30", times=1)
+
+    follow(owner, _path(job), given)
+
+    assert PlannedSeats.objects.get().first_at.isoformat() == "2027-10-31T00:30:00+00:00"
 
 
 def test_a_recruiter_reads_the_plans_and_changes_none(recruiter: Client, job: UUID) -> None:
@@ -121,6 +133,17 @@ def test_the_log_says_in_words_that_it_was_planned(owner: Client, job: UUID) -> 
 
     assert "As planned for" in page
     assert "the number of seats changed: 4 seats" in page
+
+
+def test_the_log_says_of_an_offer_that_its_seat_was_planned(owner: Client, job: UUID) -> None:
+    factories.applications(job, 4)
+    planned(job, 1)
+    let_time_pass(job, 601)
+    factories.settle_all()
+
+    page = page_of(owner, f"/company/jobs/{job}/timeline/")
+
+    assert "A planned seat opened and the applicant was next in line" in page
 
 
 def test_a_closed_job_has_no_plans(owner: Client, job: UUID) -> None:

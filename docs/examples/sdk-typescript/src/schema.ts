@@ -1835,7 +1835,7 @@ export interface paths {
          * Make a new secret
          * @description Make a new secret. For 24 hours the one before signs too.
          *
-         *     Every request makes another secret, also under the same `Idempotency-Key`, and only the last two sign. So do not send it again by a program if the answer is lost.
+         *     Only the last two secrets sign. Under an `Idempotency-Key`, a repetition makes no other secret: for five minutes it shows the same one again, then it gets 409 `DUPLICATE_SUBMISSION`.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -2020,7 +2020,7 @@ export interface components {
             job: components["schemas"]["JobRef"];
             applicant: components["schemas"]["ApplicantRef"];
             status: components["schemas"]["ApplicationStatus"];
-            /** @description Whether the email address was proved or the company submitted the application. */
+            /** @description Whether the email address was proved or the company submitted the person, also after they applied by themselves. */
             verified: boolean;
             /** @description How the application ended; null while it is live. */
             outcome: components["schemas"]["Outcome"] | null;
@@ -2036,7 +2036,7 @@ export interface components {
             people_waiting: number;
             /**
              * Format: int64
-             * @description Misses so far. They follow a person who applies again.
+             * @description Misses that count: one that was given back no longer does. They follow a person who applies again.
              */
             decay_count: number;
             /**
@@ -2089,7 +2089,7 @@ export interface components {
             decision: components["schemas"]["Decision"] | null;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -2814,7 +2814,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result, once it has succeeded. */
+            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -3367,7 +3367,7 @@ export interface components {
             next_cursor: string | null;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -3468,7 +3468,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result, once it has succeeded. */
+            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -3547,11 +3547,17 @@ export interface components {
             description: string;
             types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
-            /** @enum {string|null} */
+            /**
+             * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
+             * @enum {string|null}
+             */
             off_reason: "BY_HAND" | "GONE" | "FAILING" | null;
             /** Format: date-time */
             off_at: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Failed attempts since the last success, at any deliveries.
+             */
             failures: number;
             /** Format: date-time */
             last_success_at: string | null;
@@ -3841,7 +3847,7 @@ export interface components {
              */
             application_id: string;
             status: components["schemas"]["ApplicationStatus"];
-            /** @description Whether the email address was proved or the company submitted the application. */
+            /** @description Whether the email address was proved or the company submitted the person, also after they applied by themselves. */
             verified: boolean;
             /**
              * Format: int64
@@ -3850,7 +3856,7 @@ export interface components {
             position: number | null;
             /**
              * Format: int64
-             * @description Misses so far. They follow a person who applies again.
+             * @description Misses that count: one that was given back no longer does. They follow a person who applies again.
              */
             decay_count: number;
             /**
@@ -4069,7 +4075,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_REINSTATABLE" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
+            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
             request_id: string | null;
             errors: components["schemas"]["FieldError"][];
             /**
@@ -4177,7 +4183,7 @@ export interface components {
             signature: string;
         };
         /**
-         * @description From when on failed deliveries are sent again.
+         * @description Deliveries that were made at this time or later, and have failed, are sent again.
          * @example {
          *       "since": "2026-01-31T12:00:00.000000Z"
          *     }
@@ -4231,7 +4237,7 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description Deadlines missed, with or without the end of the application.
+             * @description Offers that were not acknowledged in time.
              */
             missed: number;
         };
@@ -4269,12 +4275,12 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description DECAYED and LAPSED events.
+             * @description Offers that were not acknowledged in time: DECAYED events, and LAPSED ones without the reason UNVERIFIED.
              */
             missed: number;
             /**
              * Format: int64
-             * @description Applications that lapsed: after a last miss, or unverified.
+             * @description Misses that ended the application: one too many.
              */
             lapsed: number;
             /**
@@ -4518,7 +4524,7 @@ export interface components {
             seat_idle_while_waiting_seconds: number;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -4580,7 +4586,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result, once it has succeeded. */
+            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -4947,11 +4953,18 @@ export interface components {
             payload?: Record<string, never>;
             /** @description Higher runs first; 0 by default. */
             priority?: number;
-            /** @description The time zone of `cron`, like `Europe/Amsterdam`. */
-            zone?: string;
-            enabled?: boolean;
-            /** @description Whether to start work for missed times as well. */
-            catch_up?: boolean;
+            /**
+             * @description The time zone of `cron`, like `Europe/Amsterdam`.
+             * @default UTC
+             */
+            zone: string;
+            /** @default true */
+            enabled: boolean;
+            /**
+             * @description Whether to start work for missed times as well.
+             * @default false
+             */
+            catch_up: boolean;
             name: string;
             /** @description Five fields: minute, hour, day, month, day of the week. */
             cron: string;
@@ -5028,7 +5041,7 @@ export interface components {
             workers_alive: number;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -5347,11 +5360,17 @@ export interface components {
             description: string;
             types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
-            /** @enum {string|null} */
+            /**
+             * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
+             * @enum {string|null}
+             */
             off_reason: "BY_HAND" | "GONE" | "FAILING" | null;
             /** Format: date-time */
             off_at: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Failed attempts since the last success, at any deliveries.
+             */
             failures: number;
             /** Format: date-time */
             last_success_at: string | null;
@@ -5896,6 +5915,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `DUPLICATE_SUBMISSION`: Duplicate submission; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use */
+        DuplicateSubmissionOrIdempotencyKeyInUse: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `DUPLICATE_SUBMISSION`: Duplicate submission; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `LIMIT_REACHED`: Limit reached */
         DuplicateSubmissionOrIdempotencyKeyInUseOrLimitReached: {
             headers: {
@@ -5920,8 +5951,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `EXTERNAL_ID_TAKEN`: External id taken */
-        ExternalIdTaken: {
+        /** @description `EXTERNAL_ID_TAKEN`: External id taken; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `SANDBOX_FULL`: Sandbox full */
+        ExternalIdTakenOrIdempotencyKeyInUseOrSandboxFull: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -5932,8 +5963,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `EXTERNAL_ID_TAKEN`: External id taken; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `SANDBOX_FULL`: Sandbox full */
-        ExternalIdTakenOrIdempotencyKeyInUseOrSandboxFull: {
+        /** @description `EXTERNAL_ID_TAKEN`: External id taken; `PERSON_ERASED`: Person erased */
+        ExternalIdTakenOrPersonErased: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -6790,7 +6821,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["ExternalIdTaken"];
+            409: components["responses"]["ExternalIdTakenOrPersonErased"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
@@ -10077,7 +10108,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["IdempotencyKeyInUse"];
+            409: components["responses"]["DuplicateSubmissionOrIdempotencyKeyInUse"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];

@@ -77,9 +77,10 @@ class PlannedSeatsOfJob(Endpoint):
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Plan seats to open, or to close if negative: 201."""
-        own_job(caller_of(request), job_id, Action.CHANGE_RULES)
+        caller, _facts = own_job(caller_of(request), job_id, Action.CHANGE_RULES)
         plan = SeatPlan(**endpoint_body(request, PlannedSeatsIn))
-        row = plan_seats(job_id=job_id, plan=plan, planned_id=idempotent_row_id(request))
+        planned_id = idempotent_row_id(request)
+        row = plan_seats(job_id=job_id, plan=plan, actor=caller.actor, planned_id=planned_id)
         where = {"Location": f"{request.path}/{row.id}"}
         return Response(planned_seats_out(row), status=201, headers=where)
 
@@ -96,8 +97,8 @@ class OnePlannedSeats(Endpoint):
     @describes("cancel_planned_seats", Tag.JOBS, Action.CHANGE_RULES, None, status=204)
     def delete(self, request: Request, job_id: UUID, planned_id: UUID) -> Response:
         """Cancel what is still to come of a plan: 204. Seats that have opened stay."""
-        own_job(caller_of(request), job_id, Action.CHANGE_RULES)
-        cancel_seats(job_id=job_id, planned_id=planned_id)
+        caller, _facts = own_job(caller_of(request), job_id, Action.CHANGE_RULES)
+        cancel_seats(job_id=job_id, planned_id=planned_id, actor=caller.actor)
         return Response(status=204)
 
 

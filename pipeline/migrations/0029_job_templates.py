@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0011_sandbox'),
-        ('pipeline', '0025_planned_seats'),
+        ('pipeline', '0028_webhook_rotation'),
     ]
 
     operations = [

@@ -1,0 +1,59 @@
+"""Forged logs whose hashes fit but in which seats changed otherwise than planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from pipeline.audit.verify import verify_job
+from pipeline.models import Event
+from tests.audit.test_forged_logs import first_bad_seq, forge
+from tests.support import factories
+from tests.support.clock import let_time_pass
+from tests.support.planned_seats import WEEK, planned
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def _of_others(row: Event) -> None:
+    row.data["planned_seats_id"] = str(uuid4())
+
+
+def _too_early(row: Event) -> None:
+    row.effective_at -= timedelta(days=30)
+
+
+def _not_due(row: Event) -> None:
+    row.effective_at = row.at + timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("event", "change"),
+    [
+        ("CAPACITY_CHANGED", lambda row: row.data.update(capacity=9)),
+        ("CAPACITY_CHANGED", lambda row: row.data.update(capacity=2)),
+        ("CAPACITY_CHANGED", _of_others),
+        ("CAPACITY_CHANGED", _too_early),
+        ("CAPACITY_CHANGED", _not_due),
+        ("PROMOTED", _of_others),
+        ("PROMOTED", lambda row: setattr(row, "cause_seq", 1)),
+    ],
+)
+def test_planned_seats_that_changed_otherwise_than_planned_are_named(
+    event: str, change: Callable[[Event], Any]
+) -> None:
+    job_id = factories.job(capacity=2)
+    factories.applications(job_id, 6)
+    planned(job_id, 1, times=5)
+    let_time_pass(job_id, WEEK + 700)
+    factories.settle_all()
+    assert verify_job(job_id).is_sound
+
+    forged = forge(job_id, event, change)
+
+    foreign = event == "CAPACITY_CHANGED" and change is _of_others
+    assert first_bad_seq(job_id) == (forged + 2 if foreign else forged)
