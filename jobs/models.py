@@ -16,6 +16,7 @@ from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 MAX_CAPACITY = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
+ZONE_LENGTH = 64
 
 
 class UserManager(BaseUserManager["User"]):
@@ -187,6 +188,10 @@ class Job(models.Model):
     penalty_places = models.IntegerField()
     max_decays = models.IntegerField(null=True)
     cooldown_seconds = models.IntegerField()
+    quiet_from = models.CharField(max_length=5, null=True)  # noqa: DJ001  null: no quiet hours
+    quiet_to = models.CharField(max_length=5, null=True)  # noqa: DJ001  null: no quiet hours
+    quiet_weekends = models.BooleanField(default=False, db_default=False)
+    quiet_time_zone = models.CharField(max_length=ZONE_LENGTH, default="UTC", db_default="UTC")
     created_at = models.DateTimeField()
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
@@ -220,6 +225,11 @@ class Job(models.Model):
                 & _within_policy_limits("cooldown_seconds")
                 & (Q(max_decays__isnull=True) | _within_policy_limits("max_decays")),
                 name="job_policy_in_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(quiet_from__isnull=True, quiet_to__isnull=True)
+                | Q(quiet_from__isnull=False, quiet_to__isnull=False),
+                name="job_quiet_hours_have_both_ends",
             ),
         ]
 

@@ -87,6 +87,11 @@ PROBLEM_TEXTS = {
         "the status of the application, job, task or webhook endpoint does not allow this",
         _READ,
     ),
+    "NOT_DEFERRABLE": ProblemText(
+        "`not_before` has passed, is more than 60 days ahead, or was set 20 times for this "
+        "application",
+        "`detail` says which. Choose a time within the next 60 days.",
+    ),
     "NOT_REINSTATABLE": ProblemText(
         "the application waits or has lapsed, but missed no deadline, or the person was erased, or "
         "applied again and that has ended too",

@@ -54,6 +54,7 @@ DUPLICATE_SUBMISSION = ProblemType(409, "DUPLICATE_SUBMISSION", "Duplicate submi
 ALREADY_DECIDED = ProblemType(409, "ALREADY_DECIDED", "Already decided")
 JOB_NOT_OPEN = ProblemType(409, "JOB_NOT_OPEN", "Job not open")
 INVALID_TRANSITION = ProblemType(409, "INVALID_TRANSITION", "Invalid transition")
+NOT_DEFERRABLE = ProblemType(409, "NOT_DEFERRABLE", "Not deferrable")
 NOT_REINSTATABLE = ProblemType(409, "NOT_REINSTATABLE", "Not reinstatable")
 EMAIL_NOT_REPEATABLE = ProblemType(409, "EMAIL_NOT_REPEATABLE", "Email not repeatable")
 PERSON_ERASED = ProblemType(409, "PERSON_ERASED", "Person erased")

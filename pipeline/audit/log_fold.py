@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from jobs.models import MAX_CAPACITY
-from jobs.policies import POLICY_FIELDS, Policy
+from jobs.policies import Policy, logged_policy_values
 from pipeline.domain.states import (
+    DEFER_WITHIN,
     EVENTS,
     JOB_MOVES,
     MOVES,
@@ -45,7 +46,12 @@ LEGAL = {
 }
 
 # What an applicant can do on a company's own site, through one of its keys.
-_THROUGH_KEYS = frozenset((EventType.ACKNOWLEDGED.value, EventType.WITHDRAWN.value))
+_THROUGH_KEYS = frozenset(
+    (EventType.ACKNOWLEDGED.value, EventType.WITHDRAWN.value, EventType.DEFERRED.value)
+)
+
+# These change something about an application, and it stays in its status and place.
+_IN_PLACE = (EventType.VERIFIED, EventType.DEADLINE_EXTENDED, EventType.DEFERRED)
 
 # Whoever comes into the line by these stands behind everybody in it.
 _JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value))
@@ -138,7 +144,7 @@ class Fold:
             raise BadRow(event.seq, f"{event.event} to {after} cannot follow {before}")
         if said != ((before, after) if move == event.event else (None, None)):
             raise BadRow(event.seq, f"it says {said[0]} to {said[1]}, it is {before} to {after}")
-        Policy(**{name: event.data["policy"][name] for name in POLICY_FIELDS})
+        Policy(**logged_policy_values(event.data["policy"]))
         if event.data["capacity"] < 1:
             raise BadRow(event.seq, "a job has at least one seat")
         self._check_planned_seats(event)
@@ -201,12 +207,14 @@ class Fold:
             self.counts[place.status] -= 1
         self.counts[after] += 1
         stood, misses = (place.ticket, place.tie), place.decay_count
+        held = (place.not_before, place.eligible_at, misses)
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         self._check_verification(event, place, stood)
+        self._check_deferral(event, place, stood, held)
         self._check_reinstatement(event, place, stood, misses)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
-        if place.deadline_extended or event.event == EventType.VERIFIED:
+        if event.event in _IN_PLACE:
             return
         place.status_since, place.ended_at = event.at, None
         if after is Status.PENDING_ACKNOWLEDGMENT:
@@ -249,7 +257,7 @@ class Fold:
             given = (event.cause_seq, place.decay_count, (place.ticket, place.tie))
             if given != self._missed.get(who) or place.eligible_at is not None:
                 raise BadRow(event.seq, "it does not give back the place before the last miss")
-        if event.event == EventType.DEADLINE_EXTENDED:
+        if event.event in (EventType.DEADLINE_EXTENDED, EventType.DEFERRED):
             return
         before = self._offered.pop(who, None)
         self._missed.pop(who, None)
@@ -260,6 +268,28 @@ class Fold:
             self._offered[who] = stood
         elif before and event.event in (EventType.DECAYED, EventType.LAPSED):
             self._missed[who] = (event.seq, misses, before)
+
+    def _check_deferral(
+        self,
+        event: Event,
+        place: PastPlace,
+        stood: _Place,
+        held: tuple[datetime | None, datetime | None, int],
+    ) -> None:
+        """Check that only the person defers, that the place stays, and that the time is kept."""
+        before, after = held[0], place.not_before
+        if event.event == EventType.DEFERRED:
+            same = (stood, *held[1:])
+            if same != ((place.ticket, place.tie), place.eligible_at, place.decay_count):
+                raise BadRow(event.seq, "it defers a turn, and changes the place or a cool-down")
+            if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
+                raise BadRow(event.seq, "only the person, once verified, defers a turn")
+            if after and not event.at < after <= event.at + DEFER_WITHIN:
+                raise BadRow(event.seq, f"it defers a turn to {after}")
+        elif after != (before if place.status is Status.WAITLIST else None):
+            raise BadRow(event.seq, f"{event.event} must not change before when no seat is wanted")
+        elif before and place.status.holds_seat and before > event.at:
+            raise BadRow(event.seq, f"it offers a seat that was not wanted before {before}")
 
     def _check_verification(self, event: Event, place: PastPlace, stood: _Place) -> None:
         """Check that nobody unverified holds a seat, and that verification moves nobody in line."""

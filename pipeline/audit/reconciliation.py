@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
-from jobs.policies import POLICY_FIELDS
+from jobs.policies import logged_policy_values
 from pipeline.audit.log_fold import Fold
 from pipeline.database.instants import database_now
 from pipeline.domain.states import Status
@@ -18,8 +18,8 @@ from pipeline.models import Application, PlannedSeats
 from pipeline.selectors.past_states import PastPlace
 
 COMPARED = (
-    "status outcome decay_count ticket tie eligible_at verify_by acknowledge_by deadline_extended "
-    "applied_at promoted_at acknowledged_at ended_at status_since"
+    "status outcome decay_count ticket tie eligible_at not_before verify_by acknowledge_by"
+    " deadline_extended applied_at promoted_at acknowledged_at ended_at status_since"
 ).split()
 
 
@@ -71,7 +71,7 @@ def _reconcile_job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Itera
         "closed_at": fold.closed_at,
         "is_test": "clock_offset_seconds" in fold.job,
         "clock_offset_seconds": fold.job.get("clock_offset_seconds", 0),
-        **{name: fold.job["policy"].get(name) for name in POLICY_FIELDS},
+        **logged_policy_values(fold.job["policy"]),
     }
     for name, value in logged.items():
         yield from _reconcile_values(f"job: {name}", value, getattr(job, name))
@@ -87,7 +87,7 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     if job.status != JobStatus.CLOSED:
         moments += PlannedSeats.objects.filter(job_id=job.id).values_list("next_at", flat=True)
     if job.status == JobStatus.OPEN and job.seats_free:
-        moments += [row.eligible_at for row in waiting if row.eligible_at and row.is_verified]
+        moments += [row.held_until for row in waiting if row.held_until and row.is_verified]
     due = min(moments, default=None)
     if job.is_test and due is not None:
         if job.seq >= MOST_SANDBOX_EVENTS:  # nothing happens in it any more

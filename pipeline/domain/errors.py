@@ -151,6 +151,10 @@ class NotReinstatable(LineError):
     message = "{why}"
 
 
+class NotDeferrable(LineError):
+    message = "{why}"
+
+
 class EmailNotRepeatable(LineError):
     message = "{why}"
 

@@ -13,17 +13,20 @@ from pipeline.models.annotations import (
     ApplicationTag,
     SavedView,
 )
-from pipeline.models.decisions import DecisionItem, PendingDecision
+from pipeline.models.decisions import (
+    NOTE_LENGTH,
+    DecisionItem,
+    DecisionNote,
+    PendingDecision,
+)
 from pipeline.models.emails import Email, EmailState
 from pipeline.models.forecasts import ForecastStatement, JobForecast, LastWhatIf
 from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
 from pipeline.models.job_templates import TEMPLATE_NAME_LENGTH, JobTemplate
 from pipeline.models.line import (
     FOUND_BY_KIND,
-    NOTE_LENGTH,
     Application,
     ApplicationRow,
-    DecisionNote,
     Event,
     NameWord,
     Standing,

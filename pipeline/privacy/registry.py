@@ -120,7 +120,8 @@ OF_COMPANIES = frozenset(
 CODES = frozenset(
     "auth_group.name auth_permission.codename auth_permission.name django_admin_log.object_id"
     " django_content_type.app_label django_content_type.model django_migrations.app"
-    " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_membership.role"
+    " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.quiet_from"
+    " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"

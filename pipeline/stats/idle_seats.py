@@ -61,7 +61,8 @@ class SeatLedger:
     used: timedelta = _NONE
     # Offered to people who did not answer.
     missed: timedelta = _NONE
-    # Free while the job was open and everyone verified on the waitlist was in a cool-down.
+    # Free while the job was open and everyone verified on the waitlist was in a cool-down or had
+    # asked for no seat yet.
     cooldown: timedelta = _NONE
     # Free while the job was open and no verified person waited.
     nobody: timedelta = _NONE

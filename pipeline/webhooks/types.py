@@ -16,6 +16,7 @@ _OF_EVENTS = {
     EventType.DECAYED: "A person missed the deadline and is back in line",
     EventType.LAPSED: "A person missed the last deadline, or never proved the address",
     EventType.REINSTATED: "The company gave a person the place before a miss back",
+    EventType.DEFERRED: "A person asked for no seat before a time, or took that back",
     EventType.WITHDRAWN: "A person left",
     EventType.REMOVED: "The company removed, rejected or hired a person",
     EventType.CLOSED_OUT: "A person was released because the job closed",

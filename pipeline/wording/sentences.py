@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from pipeline.domain.states import (
     PLANNED_SEATS,
+    TIME_ZONE,
     UNVERIFIED,
     VIA_KEY,
     ActorKind,
@@ -33,6 +34,8 @@ from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
+# The name in an event's data of the time before which the person wants no seat.
+NOT_BEFORE = "not_before"
 
 
 class DescribedEvent(Protocol):
@@ -58,7 +61,7 @@ class Reader(Enum):
     }
 
 
-_DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line."
+_DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line.{quiet}"
 
 # A sentence for each kind of event, or for each status or outcome it can lead to.
 SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
@@ -99,7 +102,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.DEADLINE_EXTENDED, None): (
         "{They} lost time to confirm the seat through no fault of {their} own, so the "
-        "deadline was extended to {deadline}."
+        "deadline was extended to {deadline}.{quiet}"
     ),
     (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",
     (EventType.LAPSED, Outcome.LAPSED): (
@@ -110,6 +113,11 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The company gave {they} back the place in line from before the missed deadline of {given}."
         " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
     ),
+    (EventType.DEFERRED, NOT_BEFORE): (
+        "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
+        "that open earlier go to people behind."
+    ),
+    (EventType.DEFERRED, None): "{They} can be offered a seat at any time again.",
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."
     ),
@@ -161,7 +169,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for an event that cannot happen."""
     words = reader.value
     reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
-    seconds = _are_times_near(event)
+    seconds, quiet = _are_times_near(event), event.data.get(TIME_ZONE, "")
     decided = event.event == EventType.REMOVED
     cooldown = ""
     if eligible_at is not None:
@@ -175,7 +183,9 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
+        "quiet": quiet and f" Quiet hours are left out, by the time zone {quiet}.",
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
+        "not_before": time_in_words(event.data.get("not_before"), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),
         "cooldown": cooldown,
         "loss": _sentence_of_loss(event.data.get("places", 0), words),
@@ -190,7 +200,8 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     unverified = UNVERIFIED if event.data.get("verify_by") else None
     via_key = VIA_KEY if VIA_KEY in event.data else None
     planned = PLANNED_SEATS if PLANNED_SEATS in event.data else None
-    kinds = (via_key, planned, unverified, event.outcome, event.to_status)
+    deferred = NOT_BEFORE if event.data.get(NOT_BEFORE) else None
+    kinds = (via_key, planned, unverified, deferred, event.outcome, event.to_status)
     known = [each for each in kinds if each]
     for what in (*known, None):
         template = SENTENCES.get((kind, what))

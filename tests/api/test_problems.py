@@ -54,6 +54,7 @@ BESIDES = {
         "EXTERNAL_ID_TAKEN",
         "FILES_FULL",
         "LIMIT_REACHED",
+        "NOT_DEFERRABLE",
         "NOT_REINSTATABLE",
         "PERSON_ERASED",
         "SANDBOX_FULL",

@@ -16,6 +16,7 @@ from pipeline.models import Event
 JOB_TIMES = ["last_event_at", "next_due_at", "created_at", "opened_at", "closed_at"]
 APPLICATION_TIMES = [
     "eligible_at",
+    "not_before",
     "acknowledge_by",
     "verify_by",
     "applied_at",

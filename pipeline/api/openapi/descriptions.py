@@ -11,7 +11,13 @@ DESCRIPTIONS = {
     "acknowledge_first_seat": "Whether a seat that is free on applying must be acknowledged too.",
     "acknowledged_at": "When the offer was acknowledged.",
     "acknowledgment_rate": "Share of ended offers that were acknowledged, 0 to 1.",
-    "acknowledgment_window_seconds": "Seconds from the offer of a seat to its deadline.",
+    "acknowledgment_window_seconds": "Seconds from the offer of a seat to its deadline. They do "
+    "not run in quiet hours.",
+    "quiet_from": "When quiet hours begin, like 22:00 in each person's time zone; null: there are "
+    "none. Given together with `quiet_to`.",
+    "quiet_to": "When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet.",
+    "quiet_weekends": "Whether Saturdays and Sundays are quiet, too.",
+    "quiet_time_zone": "The time zone of people whose own one is not known.",
     "active": "People with a confirmed seat, longest first.",
     "active_count": "Number of people with a confirmed seat.",
     "age_seconds": "Seconds since the oldest of them became due.",
@@ -60,6 +66,7 @@ DESCRIPTIONS = {
     "duration_ms": "Milliseconds from the first line of our program to the response.",
     "updated_at": "When the line, its texts or what the company attached last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
+    "not_before": "Until then, the person wants no seat; null if it has passed or was never asked.",
     "ended_at": "When the application ended.",
     "errors": "The fields that were refused, if any.",
     "event": "What happened.",

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.timezone import get_current_timezone_name
 
 from jobs.models import Job, JobStatus
 from jobs.policies import Policy
@@ -131,6 +132,7 @@ def _empty_new_job_page(request: HttpRequest) -> HttpResponse:
     if kept is None and copied is None:
         _, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
         initial = forms.policy_form_values(rules) | {"capacity": 3}
+        initial["quiet_time_zone"] = get_current_timezone_name()
         return _new_job_page(request, forms.JobForm(initial=initial), rules, 3)
     like: Job | JobTemplate
     if copied and not kept:

@@ -1,4 +1,4 @@
-"""Endpoints for applications: apply, read, acknowledge, verify, withdraw, decide, reinstate."""
+"""Endpoints for applications: apply, read, acknowledge, verify, withdraw."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pipeline', '0029_job_templates'),
+        ('pipeline', '0030_deferred'),
     ]
 
     operations = [
