@@ -18,6 +18,7 @@ MARKS_OF_FOLDERS = {
     "properties": "slow",
 }
 MARKS_OF_FILES = {
+    "api/test_sdk_retries.py": "faults",
     "api/test_sdks.py": "faults",
     "config/test_deployment.py": "faults",
     "config/test_error_reports.py": "faults",
