@@ -1964,7 +1964,7 @@ export interface components {
              *       "write"
              *     ]
              */
-            scopes: ("read" | "write" | "applicant-tokens")[];
+            scopes?: ("read" | "write" | "applicant-tokens")[];
             expires_in_days?: number | null;
         };
         /**
@@ -3268,7 +3268,7 @@ export interface components {
              * @default OPEN
              * @enum {string}
              */
-            status: "DRAFT" | "OPEN";
+            status?: "DRAFT" | "OPEN";
         };
         /**
          * @description A page of a list.
@@ -4158,7 +4158,7 @@ export interface components {
              * @description Seconds for which the token is valid.
              * @default 300
              */
-            lifetime_seconds: number;
+            lifetime_seconds?: number;
         };
         /** @description Why a request was refused (RFC 9457). Distinguish problems by `code`. */
         Problem: {
@@ -4844,7 +4844,9 @@ export interface components {
             type: string;
             version?: number | null;
             /** @description The task's input, as its type's schema describes. Secrets are hidden in responses. */
-            payload?: Record<string, never>;
+            payload?: {
+                [key: string]: unknown;
+            };
             /** @description Higher runs first; 0 by default. */
             priority?: number;
             /**
@@ -4912,12 +4914,14 @@ export interface components {
          */
         TaskReplayIn: {
             /** @description The task's input, as its type's schema describes. Secrets are hidden in responses. */
-            payload?: Record<string, never> & (unknown | null);
+            payload?: {
+                [key: string]: unknown;
+            } & (unknown | null);
             /**
              * @description Must be true for a sensitive type.
              * @default false
              */
-            confirmed: boolean;
+            confirmed?: boolean;
         };
         /**
          * @description A replay of the oldest dead letters of a type.
@@ -4930,12 +4934,12 @@ export interface components {
         TaskReplaysIn: {
             type: string;
             /** @default 100 */
-            limit: number;
+            limit?: number;
             /**
              * @description Must be true for a sensitive type.
              * @default false
              */
-            confirmed: boolean;
+            confirmed?: boolean;
         };
         /**
          * @description Work that is started repeatedly. `problem` says why it was switched off, if so.
@@ -5014,7 +5018,9 @@ export interface components {
         TaskScheduleChangeIn: {
             version?: number | null;
             /** @description The task's input, as its type's schema describes. Secrets are hidden in responses. */
-            payload?: Record<string, never>;
+            payload?: {
+                [key: string]: unknown;
+            };
             /** @description Higher runs first; 0 by default. */
             priority?: number;
             /** @description The time zone of `cron`, like `Europe/Amsterdam`. */
@@ -5046,21 +5052,23 @@ export interface components {
         TaskScheduleIn: {
             version?: number | null;
             /** @description The task's input, as its type's schema describes. Secrets are hidden in responses. */
-            payload?: Record<string, never>;
+            payload?: {
+                [key: string]: unknown;
+            };
             /** @description Higher runs first; 0 by default. */
             priority?: number;
             /**
              * @description The time zone of `cron`, like `Europe/Amsterdam`.
              * @default UTC
              */
-            zone: string;
+            zone?: string;
             /** @default true */
-            enabled: boolean;
+            enabled?: boolean;
             /**
              * @description Whether to start work for missed times as well.
              * @default false
              */
-            catch_up: boolean;
+            catch_up?: boolean;
             name: string;
             /** @description Five fields: minute, hour, day, month, day of the week. */
             cron: string;
@@ -5601,7 +5609,7 @@ export interface components {
         WebhookIn: {
             url: string;
             /** @default  */
-            description: string;
+            description?: string;
             types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
         };
         /**
