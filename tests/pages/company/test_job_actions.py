@@ -157,7 +157,7 @@ def test_behind_many_in_a_cool_down_somebody_is_still_promised_the_seat(
 
     assert "the seat goes to the first person in line who can take it now" in asked
     assert "Up to 1 person are promoted" not in seats
-    assert "The first people who are not in a cool-down are promoted at once, up to 1." in seats
+    assert "The first people who can take a seat now are promoted at once, up to 1." in seats
 
 
 def test_a_decision_without_an_outcome_is_refused(recruiter: Client, job: UUID) -> None:
