@@ -155,9 +155,9 @@ def test_behind_many_in_a_cool_down_somebody_is_still_promised_the_seat(
     asked = page_of(owner, f"/company/applications/{first.id}/decide/")
     seats = page_of(owner, f"/company/jobs/{job}/capacity/?capacity=2")
 
-    assert "the seat goes to the first person in line who is not in a cool-down" in asked
+    assert "the seat goes to the first person in line who can take it now" in asked
     assert "Up to 1 person are promoted" not in seats
-    assert "The first people who are not in a cool-down are promoted at once, up to 1." in seats
+    assert "The first people who can take a seat now are promoted at once, up to 1." in seats
 
 
 def test_a_decision_without_an_outcome_is_refused(recruiter: Client, job: UUID) -> None:
