@@ -190,6 +190,9 @@ class Job(models.Model):
     created_at = models.DateTimeField()
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
+    # When the order of the first line is drawn by lot, and when it was; null: first come, first served.
+    draw_at = models.DateTimeField(null=True)
+    drawn_at = models.DateTimeField(null=True)
 
     class Meta:
         indexes = [
@@ -215,6 +218,10 @@ class Job(models.Model):
                 name="job_clock_only_in_sandbox",
             ),
             models.CheckConstraint(
+                condition=Q(drawn_at__isnull=True) | Q(draw_at__isnull=False),
+                name="job_drawn_as_announced",
+            ),
+            models.CheckConstraint(
                 condition=_within_policy_limits("acknowledgment_window_seconds")
                 & _within_policy_limits("penalty_places")
                 & _within_policy_limits("cooldown_seconds")
@@ -235,6 +242,11 @@ class Job(models.Model):
     def seats_free(self) -> int:
         """Number of free seats; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.active_count - self.pending_count)
+
+    @property
+    def awaits_draw(self) -> bool:
+        """True until the order of the first line has been drawn by lot."""
+        return self.draw_at is not None and self.drawn_at is None
 
     @property
     def people_waiting(self) -> int:

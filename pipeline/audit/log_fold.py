@@ -13,6 +13,7 @@ from uuid import UUID
 
 from jobs.models import MAX_CAPACITY
 from jobs.policies import POLICY_FIELDS, Policy
+from pipeline.audit.draw_fold import DrawFold
 from pipeline.domain.states import (
     EVENTS,
     JOB_MOVES,
@@ -48,7 +49,12 @@ LEGAL = {
 _THROUGH_KEYS = frozenset((EventType.ACKNOWLEDGED.value, EventType.WITHDRAWN.value))
 
 # Whoever comes into the line by these stands behind everybody in it.
-_JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value))
+_JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value, EventType.PLACED.value))
+
+# After these, a person is in the same status since the same time.
+_STAYING = frozenset(
+    (EventType.DEADLINE_EXTENDED.value, EventType.VERIFIED.value, EventType.PLACED.value)
+)
 
 _COUNTED = {
     "active": Status.ACTIVE,
@@ -93,6 +99,7 @@ class Fold:
         # What each plan has changed, oldest first, and every number of seats that the job has had.
         self.planned: dict[UUID, list[PlannedChange]] = {}
         self.capacities: set[int] = set()
+        self.draw = DrawFold(job_id)
         # The place of each offer before it, and of each miss: its seq, misses and place before it.
         self._offered: dict[UUID, _Place] = {}
         self._missed: dict[UUID, tuple[int, int, _Place]] = {}
@@ -143,6 +150,10 @@ class Fold:
             raise BadRow(event.seq, "a job has at least one seat")
         self._check_planned_seats(event)
         self._check_clock(event)
+        drawn = self.places.values() if event.event == EventType.DRAWN else ()
+        waiting = [each.application_id for each in drawn if each.status is Status.WAITLIST]
+        if wrong := self.draw.check_job_event(event, waiting, is_open=self.opened_at is not None):
+            raise BadRow(event.seq, wrong)
         self.capacities.add(event.data["capacity"])
         self.job, self.policy_version = event.data, event.policy_version
         if event.event == EventType.JOB_OPENED:
@@ -206,7 +217,7 @@ class Fold:
         self._check_verification(event, place, stood)
         self._check_reinstatement(event, place, stood, misses)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
-        if place.deadline_extended or event.event == EventType.VERIFIED:
+        if event.event in _STAYING:
             return
         place.status_since, place.ended_at = event.at, None
         if after is Status.PENDING_ACKNOWLEDGMENT:
@@ -219,8 +230,10 @@ class Fold:
     def _check_origin(self, event: Event) -> None:
         """Check that only an applicant acts through a key, and only as a portal can.
 
-        Check also that the plan that a promotion names has opened its seat.
+        Check also that the plan that a promotion names has opened its seat, and the draw by lot.
         """
+        if wrong := self.draw.check_application_event(event, self.next_ticket):
+            raise BadRow(event.seq, wrong)
         if PLANNED_SEATS in event.data:
             plan = self.planned.get(UUID(event.data[PLANNED_SEATS]), ())
             if event.cause_seq not in [each.seq for each in plan]:

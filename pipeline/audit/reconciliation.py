@@ -13,6 +13,7 @@ from jobs.policies import POLICY_FIELDS
 from pipeline.audit.log_fold import Fold
 from pipeline.database.instants import database_now
 from pipeline.domain.states import Status
+from pipeline.line.event_log import parse_logged_time
 from pipeline.line.settle import MOST_SANDBOX_EVENTS
 from pipeline.models import Application, PlannedSeats
 from pipeline.selectors.past_states import PastPlace
@@ -69,6 +70,8 @@ def _reconcile_job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Itera
         "last_event_at": fold.at,
         "opened_at": fold.opened_at,
         "closed_at": fold.closed_at,
+        "draw_at": parse_logged_time(fold.job.get("draw_at")),
+        "drawn_at": fold.draw.drawn_at,
         "is_test": "clock_offset_seconds" in fold.job,
         "clock_offset_seconds": fold.job.get("clock_offset_seconds", 0),
         **{name: fold.job["policy"].get(name) for name in POLICY_FIELDS},
@@ -86,7 +89,9 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     moments += [row.verify_by for row in waiting if row.verify_by]
     if job.status != JobStatus.CLOSED:
         moments += PlannedSeats.objects.filter(job_id=job.id).values_list("next_at", flat=True)
-    if job.status == JobStatus.OPEN and job.seats_free:
+    if job.draw_at and job.awaits_draw and job.status in (JobStatus.OPEN, JobStatus.PAUSED):
+        moments.append(job.draw_at)
+    elif job.status == JobStatus.OPEN and job.seats_free:
         moments += [row.eligible_at for row in waiting if row.eligible_at and row.is_verified]
     due = min(moments, default=None)
     if job.is_test and due is not None:

@@ -58,6 +58,7 @@ class EventType(StrEnum):
     DECAYED = "DECAYED"
     LAPSED = "LAPSED"
     REINSTATED = "REINSTATED"
+    PLACED = "PLACED"
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
     CLOSED_OUT = "CLOSED_OUT"
@@ -69,6 +70,7 @@ class EventType(StrEnum):
     CAPACITY_CHANGED = "CAPACITY_CHANGED"
     POLICY_CHANGED = "POLICY_CHANGED"
     CLOCK_ADVANCED = "CLOCK_ADVANCED"  # of a sandbox
+    DRAWN = "DRAWN"  # the order of the first line, by lot
 
 
 class Move(StrEnum):
@@ -85,6 +87,7 @@ class Move(StrEnum):
     DECAY = "DECAY"
     LAPSE = "LAPSE"
     REINSTATE = "REINSTATE"  # only after a miss, to the place before it
+    PLACE = "PLACE"  # by the draw of the order
     WITHDRAW = "WITHDRAW"
     REMOVE = "REMOVE"
     REJECT = "REJECT"
@@ -108,6 +111,7 @@ MOVES: dict[tuple[Status | None, Move], Status] = {
     (_PENDING, Move.LAPSE): _ENDED,
     (_WAIT, Move.REINSTATE): _WAIT,
     (_ENDED, Move.REINSTATE): _WAIT,
+    (_WAIT, Move.PLACE): _WAIT,
     (_WAIT, Move.WITHDRAW): _ENDED,
     (_PENDING, Move.WITHDRAW): _ENDED,
     (_ACTIVE, Move.WITHDRAW): _ENDED,
@@ -134,6 +138,7 @@ EVENTS: dict[Move, EventType] = {
     Move.DECAY: EventType.DECAYED,
     Move.LAPSE: EventType.LAPSED,
     Move.REINSTATE: EventType.REINSTATED,
+    Move.PLACE: EventType.PLACED,
     Move.WITHDRAW: EventType.WITHDRAWN,
     Move.REMOVE: EventType.REMOVED,
     Move.REJECT: EventType.REMOVED,

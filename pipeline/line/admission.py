@@ -33,9 +33,9 @@ def admit(
     Misses and a cool-down from earlier applications still count.
 
     A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits.
-    Nobody unverified gets a seat. An unverified application of the same person is taken over: it
-    keeps its place and gets the new name. Does not write the line. Raises JobNotOpen,
-    AlreadyApplied, AlreadyDecided.
+    Nobody unverified gets a seat, and before a draw nobody does. An unverified application of the
+    same person is taken over: it keeps its place and gets the new name. Does not write the line.
+    Raises JobNotOpen, AlreadyApplied, AlreadyDecided.
     """
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
@@ -57,7 +57,7 @@ def admit(
         "verify_by": None if verified else job.now + VERIFY_WITHIN,
     }
     application = Application(*values.values())  # positional: twice as fast as by name
-    if not job.seats_free or cooling or not verified:
+    if not job.seats_free or cooling or not verified or job.awaits_draw:
         move = Move.QUEUE
     elif job.policy.acknowledge_first_seat:
         move = Move.OFFER
@@ -97,7 +97,7 @@ def admit_as_verified(job: LockedJob, application: Application, *, actor: Actor)
 
 def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int) -> None:
     """Offer a seat that is free in a settled line to a person who has just become eligible."""
-    if job.status is not JobStatus.OPEN or not job.seats_free:
+    if job.status is not JobStatus.OPEN or not job.seats_free or job.awaits_draw:
         return
     if application.eligible_at and application.eligible_at > job.now:
         job.due(application.eligible_at)

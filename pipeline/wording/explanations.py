@@ -166,6 +166,7 @@ def explain_moved_position(change: PlaceChange) -> str:
 _OWN_CHANGES = {
     EventType.APPLIED: "You joined the line.",
     EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
+    EventType.PLACED: "The order was drawn by lot, and this gave you your place.",
     EventType.DECAYED: "You missed a deadline, so your place is further back now.",
     EventType.REINSTATED: "The company gave you back the place from before a missed deadline.",
 }

@@ -110,6 +110,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The company gave {they} back the place in line from before the missed deadline of {given}."
         " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
     ),
+    (EventType.PLACED, None): (
+        "The order of everyone in line was drawn by lot, and this gave {they} {their} place. From now "
+        "on, whoever joins stands behind."
+    ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."
     ),
@@ -150,6 +154,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The company changed the rules of the line. Running deadlines, places in line and "
         "cool-downs stay as they were."
     ),
+    (EventType.DRAWN, None): (
+        "As announced for {planned}, the order of the {drawn} in line was drawn by lot. Its seed is "
+        "the hash of the event before it."
+    ),
     (EventType.CLOCK_ADVANCED, None): (
         "The company moved the clock of its sandbox forward by {moved}. What fell due in that time "
         "follows, each event at its own time."
@@ -184,6 +192,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         "why_back": REINSTATEMENT_WORDS.get(reason, ""),
         "given": time_in_words(event.data.get("missed"), zone),
         "planned": time_in_words(event.effective_at, zone),
+        "drawn": count(event.data.get("drawn", 0), "application"),
         "moved": long_duration(event.data.get("seconds", 0)),
     }
     kind = EventType(event.event)
