@@ -190,7 +190,8 @@ class Job(models.Model):
     created_at = models.DateTimeField()
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
-    # When the order of the first line is drawn by lot, and when it was; null: first come, first served.
+    # When the order of the first line is drawn by lot, and when it was. Null: first come, first
+    # served.
     draw_at = models.DateTimeField(null=True)
     drawn_at = models.DateTimeField(null=True)
 

@@ -53,7 +53,8 @@ def update_job(
     Extra seats go to the next in line before this returns. Fewer seats evict nobody: the job
     drains. Running deadlines, tickets and cool-downs stay. With `seen`, raises StaleVersion if the
     job has changed since. Raises IllegalJobMove for a closed job's capacity or policy, and for a
-    draw unless it is that of a draft; DrawRefused, JobNotFound, ExternalIdTaken, and ValueError if a policy value is out of range.
+    draw unless it is that of a draft; DrawRefused, JobNotFound, ExternalIdTaken, and ValueError if
+    a policy value is out of range.
     """
     job = lock_job(job_id)
     posting = JobPosting.objects.filter(job_id=job.id).values_list("version", flat=True).first()

@@ -111,8 +111,8 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
     ),
     (EventType.PLACED, None): (
-        "The order of everyone in line was drawn by lot, and this gave {they} {their} place. From now "
-        "on, whoever joins stands behind."
+        "The order of everyone in line was drawn by lot, and this gave {they} {their} place. Whoever "
+        "joins later stands behind."
     ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."
@@ -155,8 +155,8 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "cool-downs stay as they were."
     ),
     (EventType.DRAWN, None): (
-        "As announced for {planned}, the order of the {drawn} in line was drawn by lot. Its seed is "
-        "the hash of the event before it."
+        "As announced for {planned}, the order of the {drawn} in line was drawn by lot. The seed "
+        "is the hash of the event before it."
     ),
     (EventType.CLOCK_ADVANCED, None): (
         "The company moved the clock of its sandbox forward by {moved}. What fell due in that time "

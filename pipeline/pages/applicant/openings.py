@@ -18,6 +18,7 @@ from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
 from pipeline.forecast.statements import read_prospects
 from pipeline.pages.access import current_applicant, current_memberships, public_job
+from pipeline.pages.draws import draw_of_job
 from pipeline.pages.line_picture import LinePicture
 from pipeline.selectors.jobs import read_open_jobs
 from pipeline.selectors.my_applications import my_last_name, my_live_application
@@ -90,7 +91,7 @@ def show_opening(
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
         "prospect": _prospect_of_newcomer(job),
         "plans": planned_seats_of_job(job.id),
-        "rules": explain_line(job.policy, job.capacity),
+        "rules": explain_line(job.policy, job.capacity, draw_of_job(job)),
         "form": form,
         "is_staff": bool(current_memberships(request)),
         "is_own": bool(own),
@@ -102,7 +103,7 @@ def show_opening(
 
 def _prospect_of_newcomer(job: Job) -> str:
     """Say how long a person who applies now will probably wait; nothing if a seat is free."""
-    if job.status != JobStatus.OPEN or job.seats_free:
+    if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw:
         return ""
     found = read_prospects({job.id: job.people_waiting + 1}).get(job.id)
     return describe_prospect(found) if found else NOT_KNOWN

@@ -14,6 +14,7 @@ from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE
 from jobs.policies import Policy, policy_limits
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH
+from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.lifecycle import Posting
 from pipeline.wording.english import long_duration
@@ -159,8 +160,8 @@ class CapacityForm(PlainForm):
     )
 
 
-class JobForm(PostingForm, CapacityForm, PolicyForm):
-    """New job: posting, seats, policy and first status."""
+class JobForm(PostingForm, CapacityForm, DrawForm, PolicyForm):
+    """New job: posting, seats, order, policy and first status."""
 
     field_order = ("title", "location", "description", "capacity")
     start = forms.ChoiceField(

@@ -168,6 +168,8 @@ def _add_person_to_job(
             result = "now has a seat and is in review"
         case Status.PENDING_ACKNOWLEDGMENT:
             result = "was offered a seat and must confirm it before the deadline"
+        case _ if seen.position is None:
+            result = "takes part in the draw"
         case _:
             result = f"is now number {seen.position:,} in line"
     messages.success(request, f"{name} {result}.")

@@ -17,6 +17,7 @@ from pipeline.api.v1.fields import (
     Flag,
     Line,
     Metadata,
+    Moment,
     Shape,
     Text,
     Whole,
@@ -49,6 +50,7 @@ class JobIn(Shape):
     policy = PolicyIn(required=False)
     external_id = external_id_field()
     metadata = Metadata(required=False)
+    draw_at = Moment(required=False)
     status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
 
 
@@ -62,3 +64,4 @@ class JobChangeIn(Shape):
     policy = PolicyIn(required=False)
     external_id = external_id_field()
     metadata = Metadata(required=False)
+    draw_at = Moment(required=False)
