@@ -222,8 +222,10 @@ class Line:
         if self.seed or row["at"] < (self.draw_at or "~"):
             self.problems.append(f"event {seq} drew the order at a time that was not announced")
         self.seed = data["seed"]
-        if self.seed != self.hash:
-            self.problems.append(f"event {seq} drew by a seed that is not the hash before it")
+        if self.seed != hashlib.sha256(bytes.fromhex(self.hash) + row["at"].encode()).hexdigest():
+            self.problems.append(
+                f"event {seq} drew by a seed that is not that of the hash before it and its time"
+            )
         waiting = [who for who, each in self.people.items() if each["status"] == WAITING]
         self.to_place = sorted(waiting, key=self.lot, reverse=True)
         if self.me in waiting:

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from pipeline.domain.draw import ALGORITHM, drawn_order
+from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
 from pipeline.domain.states import ActorKind, EventType, Status
-from pipeline.line.event_log import parse_logged_time
+from pipeline.line.event_log import logged_time, parse_logged_time
 from pipeline.models import Event
 
 
@@ -35,7 +35,7 @@ class DrawFold:
         self.draw_at = announced
         if event.event != EventType.DRAWN:
             return ""
-        seed, data = bytes(event.prev_hash), event.data
+        seed, data = draw_seed(bytes(event.prev_hash), logged_time(event.at)), event.data
         if announced is None or self.drawn_at is not None or not is_open:
             return "nothing is to be drawn"
         if event.effective_at != announced or event.at < announced:
@@ -43,7 +43,7 @@ class DrawFold:
         if event.actor_kind != ActorKind.SYSTEM or data["algorithm"] != ALGORITHM:
             return "the order was drawn otherwise than announced"
         if data["seed"] != seed.hex() or data["drawn"] != len(waiting):
-            return "its seed is not the hash before it, or not everybody takes part"
+            return "its seed is not that of the hash before it, or not everybody takes part"
         self.drawn_at, self._seq = event.at, event.seq
         self._to_place = drawn_order(seed, self.job_id, waiting)[::-1]
         return ""

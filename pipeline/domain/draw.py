@@ -1,7 +1,9 @@
 """Draw of a line's order by lot: a rule that anybody can follow with a calculator. Pure.
 
-The seed is the hash of the log's last event before the draw. People stand in the ascending order of
-SHA-256 over the seed's 32 bytes, followed by the 32 characters of their opaque id.
+The seed is SHA-256 over the hash of the log's last event before the draw, followed by the time at
+which the draw was recorded, in microseconds. So whoever writes the last event before it does not
+know the seed. People stand in the ascending order of SHA-256 over the seed's 32 bytes, followed by
+the 32 characters of their opaque id.
 """
 
 from __future__ import annotations
@@ -22,6 +24,11 @@ def opaque_id(job_id: UUID, application_id: UUID) -> str:
     Whoever knows an application's id can find it there. Ids are random, so nobody can guess them.
     """
     return sha256(f"{job_id}:{application_id}".encode()).hexdigest()[:32]
+
+
+def draw_seed(head: bytes, at: str) -> bytes:
+    """Return the seed of a draw from the hash before it and its time, written as in the log."""
+    return sha256(head + at.encode()).digest()
 
 
 def drawn_order(seed: bytes, job_id: UUID, applications: Iterable[UUID]) -> list[UUID]:

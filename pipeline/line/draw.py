@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.models import JobStatus
-from pipeline.domain.draw import ALGORITHM, drawn_order
+from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
 from pipeline.domain.states import SYSTEM, EventType, Move
 from pipeline.line import sql
 from pipeline.line.effects import draw_ticket
+from pipeline.line.event_log import logged_time
 from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move, record_job_move
@@ -19,9 +20,9 @@ from pipeline.line.write import write
 def draw_if_due(job: LockedJob) -> int | None:
     """Draw and write the order of everybody on the waitlist, once; return the draw's seq, or None.
 
-    One event names the seed: the chain's head before it. Then each person is placed by an event of
-    their own, in the drawn order. Unverified people are placed too: they keep the place until they
-    prove the address. Before the draw is due, the job becomes due at its time.
+    One event names the seed, which comes from the chain's head before it and its time. Then each
+    person is placed by an event of their own, in the drawn order. Unverified people are placed too:
+    they keep the place until they prove the address. A draw that is not due makes the job due then.
     """
     if not job.awaits_draw or job.draw_at is None or job.status is JobStatus.DRAFT:
         return None
@@ -31,7 +32,7 @@ def draw_if_due(job: LockedJob) -> int | None:
     (rows,) = fetch_in_one_trip(sql.READ_ALL_WAITING, parameters={"job": job.id})
     read = [job.attach(locked_application(row)) for row in rows]
     people = {each.id: each for each in read if each.ticket is not None}  # not who has just lapsed
-    seed, job.drawn_at = bytes(job.chain_head), job.now
+    seed, job.drawn_at = draw_seed(bytes(job.chain_head), logged_time(job.now)), job.now
     facts = {"seed": seed.hex(), "algorithm": ALGORITHM, "drawn": len(people)}
     entry = record_job_move(
         job, EventType.DRAWN, actor=SYSTEM, effective_at=job.draw_at, facts=facts

@@ -156,7 +156,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.DRAWN, None): (
         "As announced for {planned}, the order of the {drawn} in line was drawn by lot. The seed "
-        "is the hash of the event before it."
+        "comes from the hash of the event before it and from the time of the draw."
     ),
     (EventType.CLOCK_ADVANCED, None): (
         "The company moved the clock of its sandbox forward by {moved}. What fell due in that time "

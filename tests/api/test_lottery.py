@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -62,7 +63,8 @@ def test_the_log_holds_all_that_is_needed_to_draw_again() -> None:
 
     [drawn] = [each for each in events if each["event"] == "DRAWN"]
     before = next(each for each in events if each["seq"] == drawn["seq"] - 1)
-    assert drawn["data"]["seed"] == before["hash"]
+    seed = sha256(bytes.fromhex(before["hash"]) + drawn["at"].encode()).hexdigest()
+    assert drawn["data"]["seed"] == seed
     assert len([each for each in events if each["event"] == "PLACED"]) == 3
 
 

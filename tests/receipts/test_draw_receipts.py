@@ -1,4 +1,4 @@
-"""Receipts around a draw by lot: the program computes the order again from the log without names."""
+"""Receipts around a draw by lot: the program draws again from the log without names."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_another_order_than_the_seeds_is_named(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"seed": "ab" * 32}, "drew by a seed that is not the hash before it"),
+        ({"seed": "ab" * 32}, "drew by a seed that is not that of the hash before it"),
         ({"draw_at": "2099-01-01T00:00:00.000000Z"}, "changed the time of the draw"),
     ],
 )

@@ -1,8 +1,9 @@
-"""The draw by lot: nobody has a seat before it, it happens once, and then the line moves as always."""
+"""The draw by lot: nobody has a seat before it, it happens once, and then the line moves on."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -58,7 +59,8 @@ def test_the_draw_gives_everybody_a_place_that_can_be_computed_by_hand() -> None
     assert [row.application_id for row in rows] == order
     assert [each.id for each in people] != order
     assert drawn.seq == before.seq + 1
-    assert drawn.data["seed"] == bytes(drawn.prev_hash).hex()
+    moment = drawn.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
+    assert drawn.data["seed"] == sha256(bytes(drawn.prev_hash) + moment).hexdigest()
     assert (drawn.data["drawn"], drawn.data["algorithm"]) == (12, "sha256(seed || opaque_id)")
     assert {row.cause_seq for row in rows} == {drawn.seq}
     offered = [each for each in factories.events(job_id) if each.event == "PROMOTED"]

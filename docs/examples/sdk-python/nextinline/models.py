@@ -90,7 +90,7 @@ class EventCount(TypedDict):
     count: int
 
 
-EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED']
+EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'PLACED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED', 'DRAWN']
 
 
 class Facts(TypedDict):
@@ -164,7 +164,7 @@ class NewWebhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -586,7 +586,7 @@ class Webhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -611,14 +611,14 @@ class WebhookAttempt(TypedDict):
 class WebhookChangeIn(TypedDict):
     url: NotRequired[str]
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
     is_active: NotRequired[bool]
 
 
 class WebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -636,7 +636,7 @@ class WebhookDeliveryPage(TypedDict):
 class WebhookIn(TypedDict):
     url: str
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
 
 
 class WebhookPage(TypedDict):
@@ -732,7 +732,7 @@ class FullTask(TypedDict):
 class FullWebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -776,6 +776,8 @@ class Job(TypedDict):
     seq: int | None
     external_id: str | None
     metadata: dict[str, Any] | None
+    draw_at: str | None
+    drawn_at: str | None
     opened_at: str | None
     closed_at: str | None
     created_at: str
@@ -790,6 +792,7 @@ class JobChangeIn(TypedDict):
     policy: NotRequired[PolicyIn]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str]]
+    draw_at: NotRequired[str]
 
 
 class JobIn(TypedDict):
@@ -800,6 +803,7 @@ class JobIn(TypedDict):
     policy: NotRequired[PolicyIn]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str]]
+    draw_at: NotRequired[str]
     status: NotRequired[Literal['DRAFT', 'OPEN']]
 
 

@@ -695,6 +695,8 @@ export interface paths {
          * Create a job of the caller's company
          * @description Create a job of the caller's company: 201.
          *
+         *     With `draw_at`, the order of everybody who applies until then is drawn by lot.
+         *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
         post: operations["create_job"];
@@ -733,7 +735,7 @@ export interface paths {
          * Change a job, all or nothing
          * @description Change a job, all or nothing. Refused if the job has changed since the client read it.
          *
-         *     Raising the capacity promotes at once; lowering it evicts nobody. 409 `INVALID_TRANSITION`: capacity and policy of a closed job cannot change; the rest can.
+         *     Raising the capacity promotes at once; lowering it evicts nobody. 409 `INVALID_TRANSITION`: capacity and policy of a closed job cannot change; the rest can. `draw_at` can change only in a draft.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -879,7 +881,7 @@ export interface paths {
          * Return the forecast for a position; by default for a person who applies now
          * @description Return the forecast for a position; by default for a person who applies now.
          *
-         *     Made anew at most every ten minutes, from the job's own history; people who still wait or who left are taken into account. Null while too few people have been there, if it is older than a day, and unless the job is open. Nothing of the order depends on it.
+         *     Made anew at most every ten minutes, from the job's own history; people who still wait or who left are taken into account. Null while too few people have been there, if it is older than a day, unless the job is open, and before its draw by lot. Nothing of the order depends on it.
          *
          *     **Who:** Anyone, with or without a credential.
          */
@@ -2020,7 +2022,7 @@ export interface components {
             job: components["schemas"]["JobRef"];
             applicant: components["schemas"]["ApplicantRef"];
             status: components["schemas"]["ApplicationStatus"];
-            /** @description Whether the email address was proved or the company submitted the application. */
+            /** @description Whether the email address was proved or the company submitted the person, also after they applied by themselves. */
             verified: boolean;
             /** @description How the application ended; null while it is live. */
             outcome: components["schemas"]["Outcome"] | null;
@@ -2036,7 +2038,7 @@ export interface components {
             people_waiting: number;
             /**
              * Format: int64
-             * @description Misses so far. They follow a person who applies again.
+             * @description Misses that count: one that was given back no longer does. They follow a person who applies again.
              */
             decay_count: number;
             /**
@@ -2089,7 +2091,7 @@ export interface components {
             decision: components["schemas"]["Decision"] | null;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -2566,7 +2568,7 @@ export interface components {
          * @description Kind of an event in the log.
          * @enum {string}
          */
-        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED";
+        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
         /**
          * @description A page of a list.
          * @example {
@@ -2814,7 +2816,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result, once it has succeeded. */
+            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -2890,7 +2892,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -3066,6 +3068,8 @@ export interface components {
          *       "seq": 1,
          *       "external_id": "text",
          *       "metadata": {},
+         *       "draw_at": "2026-01-31T12:00:00.000000Z",
+         *       "drawn_at": "2026-01-31T12:00:00.000000Z",
          *       "opened_at": "2026-01-31T12:00:00.000000Z",
          *       "closed_at": null,
          *       "created_at": "2026-01-31T12:00:00.000000Z",
@@ -3127,6 +3131,16 @@ export interface components {
             } | null;
             /**
              * Format: date-time
+             * @description When the order of the line is drawn by lot; null: first come, first served.
+             */
+            draw_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the order was drawn; null before that, and without a draw.
+             */
+            drawn_at: string | null;
+            /**
+             * Format: date-time
              * @description When the job was first opened.
              */
             opened_at: string | null;
@@ -3158,7 +3172,8 @@ export interface components {
          *         "cooldown_seconds": 3600
          *       },
          *       "external_id": "text",
-         *       "metadata": {}
+         *       "metadata": {},
+         *       "draw_at": "2026-01-31T12:00:00.000000Z"
          *     }
          */
         JobChangeIn: {
@@ -3174,6 +3189,11 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /**
+             * Format: date-time
+             * @description When the order of the line is drawn by lot; null: first come, first served.
+             */
+            draw_at?: string;
         };
         /**
          * @description A new job.
@@ -3191,6 +3211,7 @@ export interface components {
          *       },
          *       "external_id": "text",
          *       "metadata": {},
+         *       "draw_at": "2026-01-31T12:00:00.000000Z",
          *       "status": "DRAFT"
          *     }
          */
@@ -3207,6 +3228,11 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /**
+             * Format: date-time
+             * @description When the order of the line is drawn by lot; null: first come, first served.
+             */
+            draw_at?: string;
             /**
              * @default OPEN
              * @enum {string}
@@ -3244,6 +3270,8 @@ export interface components {
          *           "seq": 1,
          *           "external_id": "text",
          *           "metadata": {},
+         *           "draw_at": "2026-01-31T12:00:00.000000Z",
+         *           "drawn_at": "2026-01-31T12:00:00.000000Z",
          *           "opened_at": "2026-01-31T12:00:00.000000Z",
          *           "closed_at": null,
          *           "created_at": "2026-01-31T12:00:00.000000Z",
@@ -3367,7 +3395,7 @@ export interface components {
             next_cursor: string | null;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -3468,7 +3496,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result, once it has succeeded. */
+            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -3545,13 +3573,19 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
-            /** @enum {string|null} */
+            /**
+             * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
+             * @enum {string|null}
+             */
             off_reason: "BY_HAND" | "GONE" | "FAILING" | null;
             /** Format: date-time */
             off_at: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Failed attempts since the last success, at any deliveries.
+             */
             failures: number;
             /** Format: date-time */
             last_success_at: string | null;
@@ -3718,6 +3752,8 @@ export interface components {
          *         "seq": 1,
          *         "external_id": "text",
          *         "metadata": {},
+         *         "draw_at": "2026-01-31T12:00:00.000000Z",
+         *         "drawn_at": "2026-01-31T12:00:00.000000Z",
          *         "opened_at": "2026-01-31T12:00:00.000000Z",
          *         "closed_at": null,
          *         "created_at": "2026-01-31T12:00:00.000000Z",
@@ -3841,7 +3877,7 @@ export interface components {
              */
             application_id: string;
             status: components["schemas"]["ApplicationStatus"];
-            /** @description Whether the email address was proved or the company submitted the application. */
+            /** @description Whether the email address was proved or the company submitted the person, also after they applied by themselves. */
             verified: boolean;
             /**
              * Format: int64
@@ -3850,7 +3886,7 @@ export interface components {
             position: number | null;
             /**
              * Format: int64
-             * @description Misses so far. They follow a person who applies again.
+             * @description Misses that count: one that was given back no longer does. They follow a person who applies again.
              */
             decay_count: number;
             /**
@@ -4177,7 +4213,7 @@ export interface components {
             signature: string;
         };
         /**
-         * @description From when on failed deliveries are sent again.
+         * @description Deliveries that were made at this time or later, and have failed, are sent again.
          * @example {
          *       "since": "2026-01-31T12:00:00.000000Z"
          *     }
@@ -4231,7 +4267,7 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description Deadlines missed, with or without the end of the application.
+             * @description DECAYED and LAPSED events, so also applications that ended unverified.
              */
             missed: number;
         };
@@ -4269,7 +4305,7 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description DECAYED and LAPSED events.
+             * @description DECAYED and LAPSED events, so also applications that ended unverified. Those missed no deadline: the log has them as LAPSED with the reason UNVERIFIED.
              */
             missed: number;
             /**
@@ -4518,7 +4554,7 @@ export interface components {
             seat_idle_while_waiting_seconds: number;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -4580,7 +4616,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result, once it has succeeded. */
+            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -4947,11 +4983,18 @@ export interface components {
             payload?: Record<string, never>;
             /** @description Higher runs first; 0 by default. */
             priority?: number;
-            /** @description The time zone of `cron`, like `Europe/Amsterdam`. */
-            zone?: string;
-            enabled?: boolean;
-            /** @description Whether to start work for missed times as well. */
-            catch_up?: boolean;
+            /**
+             * @description The time zone of `cron`, like `Europe/Amsterdam`.
+             * @default UTC
+             */
+            zone: string;
+            /** @default true */
+            enabled: boolean;
+            /**
+             * @description Whether to start work for missed times as well.
+             * @default false
+             */
+            catch_up: boolean;
             name: string;
             /** @description Five fields: minute, hour, day, month, day of the week. */
             cron: string;
@@ -5028,7 +5071,7 @@ export interface components {
             workers_alive: number;
             /**
              * Format: date-time
-             * @description The server's time when it responded.
+             * @description The database's time when the content was read, or the change was made.
              */
             server_time: string;
         };
@@ -5345,13 +5388,19 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
-            /** @enum {string|null} */
+            /**
+             * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
+             * @enum {string|null}
+             */
             off_reason: "BY_HAND" | "GONE" | "FAILING" | null;
             /** Format: date-time */
             off_at: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Failed attempts since the last success, at any deliveries.
+             */
             failures: number;
             /** Format: date-time */
             last_success_at: string | null;
@@ -5404,7 +5453,7 @@ export interface components {
         WebhookChangeIn: {
             url?: string;
             description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active?: boolean;
         };
         /**
@@ -5431,7 +5480,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -5486,7 +5535,7 @@ export interface components {
             url: string;
             /** @default  */
             description: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
         };
         /**
          * @description A page of a list.
@@ -7461,7 +7510,7 @@ export interface operations {
                 /** @description Where to begin without a cursor: at the first event, or after the last one. */
                 start?: "beginning" | "now";
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
@@ -7555,7 +7604,7 @@ export interface operations {
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
                 cursor?: string;
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
+                fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "draw_at" | "drawn_at" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
             };
             header?: never;
             path?: never;
@@ -7615,7 +7664,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            400: components["responses"]["MalformedRequestOrValidationError"];
+            400: components["responses"]["InvalidScheduleOrMalformedRequestOrValidationError"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             406: components["responses"]["NotAcceptable"];
@@ -7631,7 +7680,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
+                fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "draw_at" | "drawn_at" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
             };
             header?: {
                 /** @description The ETag of a response that you have; 304 if it is still current. */
@@ -7733,7 +7782,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            400: components["responses"]["MalformedRequestOrValidationError"];
+            400: components["responses"]["InvalidScheduleOrMalformedRequestOrValidationError"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
@@ -7992,7 +8041,7 @@ export interface operations {
                 /** @description Only events of the application with this id; none for an unknown id. */
                 application?: string;
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
@@ -9872,7 +9921,7 @@ export interface operations {
                 /** @description Only deliveries in this state. */
                 state?: "PENDING" | "DELIVERED" | "FAILED";
                 /** @description Only deliveries of this type. */
-                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             };
             header?: never;
             path: {
