@@ -95,7 +95,7 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
     order = "in the order in which they joined"
     lot = []
     if draw:
-        order = "first everyone who applied before the draw, then the others as they joined"
+        order = "in the drawn order, and then in the order in which people joined"
         lot = [
             f"Applications until {draw} count the same, whoever comes first. Then the order of"
             " everyone in line is drawn by lot, and the first ones are offered the seats. Anybody"
@@ -106,8 +106,9 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         second = f"; a second miss costs {policy.places_lost(2):,} places, and so on"
     return [
         *lot,
-        f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets ahead of you unless you miss a"
-        " deadline. If the company takes back somebody's miss, they return to the place they had.",
+        f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
+        " ahead of you unless you miss a deadline. If the company takes back somebody's miss, they"
+        " return to the place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it.",

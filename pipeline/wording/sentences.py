@@ -111,8 +111,8 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
     ),
     (EventType.PLACED, None): (
-        "The order of everyone in line was drawn by lot, and this gave {they} {their} place. Whoever "
-        "joins later stands behind."
+        "The order of everyone in line was drawn by lot, and this gave {they} {their} place. "
+        "Whoever joins later stands behind."
     ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."

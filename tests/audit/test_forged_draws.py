@@ -58,7 +58,7 @@ def test_a_draw_that_was_changed_afterwards_is_named(
 
 
 def test_a_rewritten_past_gives_another_seed_so_the_draw_is_named() -> None:
-    """The seed comes from the hash before the draw, so nothing before the draw can change unnoticed."""
+    """The seed comes from the hash before it, so nothing before the draw changes unnoticed."""
     job_id = _drawn_job()
     drawn = Event.objects.get(job_id=job_id, event="DRAWN").seq
 
