@@ -101,6 +101,8 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
             " everyone in line is drawn by lot, and the first ones are offered the seats. Anybody"
             " in line can check the draw."
         ]
+    if draw:
+        coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
     second = ""
     if policy.penalty_places and policy.max_decays not in (0, 1):
         second = f"; a second miss costs {policy.places_lost(2):,} places, and so on"
