@@ -21,6 +21,10 @@ VIA_KEY = "via_key"
 # plan whose seat was offered.
 PLANNED_SEATS = "planned_seats_id"
 
+# The name in an event's data of the time of a draw by lot: in those of the job, and in those of
+# people who apply before it.
+DRAW_AT = "draw_at"
+
 
 class Status(StrEnum):
     """Status of an application."""

@@ -9,7 +9,8 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
-from pipeline.domain.states import VERIFY_WITHIN, Actor, ActorKind, Move
+from pipeline.domain.states import DRAW_AT, VERIFY_WITHIN, Actor, ActorKind, Move
+from pipeline.line.event_log import logged_time
 from pipeline.line.lock import History, read_locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
@@ -63,7 +64,9 @@ def admit(
         move = Move.OFFER
     else:
         move = Move.SEAT
-    make_move(job, application, move, actor=actor)
+    draws = job.draw_at if job.awaits_draw else None
+    facts = {DRAW_AT: logged_time(draws)} if draws else {}
+    make_move(job, application, move, actor=actor, facts=facts)
     end = application.verify_by or (job.seats_free and application.eligible_at)
     if end:
         job.due(end)

@@ -13,6 +13,7 @@ from typing import Any
 
 from jobs.models import JobStatus
 from pipeline.domain.states import (
+    DRAW_AT,
     EVENTS,
     SYSTEM,
     VIA_KEY,
@@ -101,7 +102,7 @@ def record_job_move(
     if job.is_test:
         data["clock_offset_seconds"] = job.clock_offset_seconds
     if job.draw_at is not None:
-        data["draw_at"] = logged_time(job.draw_at)
+        data[DRAW_AT] = logged_time(job.draw_at)
     return _record_move(
         job, event, actor=actor, statuses=statuses, data=data, effective_at=effective_at
     )

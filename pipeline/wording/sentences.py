@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from pipeline.domain.states import (
+    DRAW_AT,
     PLANNED_SEATS,
     UNVERIFIED,
     VIA_KEY,
@@ -74,6 +75,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.APPLIED, Status.ACTIVE): "{applied}. A seat was free, so {they} got it at once.",
     (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
         "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
+    ),
+    (EventType.APPLIED, DRAW_AT): (
+        "{applied} before the draw. The order of everyone in line is drawn by lot, and then the "
+        "first ones are offered the seats."
     ),
     (EventType.APPLIED, Status.WAITLIST): (
         "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
@@ -199,7 +204,8 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     unverified = UNVERIFIED if event.data.get("verify_by") else None
     via_key = VIA_KEY if VIA_KEY in event.data else None
     planned = PLANNED_SEATS if PLANNED_SEATS in event.data else None
-    kinds = (via_key, planned, unverified, event.outcome, event.to_status)
+    drawn = DRAW_AT if DRAW_AT in event.data else None
+    kinds = (via_key, planned, unverified, drawn, event.outcome, event.to_status)
     known = [each for each in kinds if each]
     for what in (*known, None):
         template = SENTENCES.get((kind, what))

@@ -89,6 +89,7 @@ def test_everybody_reads_when_the_order_is_drawn() -> None:
     assert "Then the order is drawn by lot: it does not matter who comes first." in page
     assert "2 people take part so far." in page
     assert "A seat is free now" not in page
+    assert "in a pause after a missed deadline" not in page
     assert "Applications until" in page_of(Client(), f"/jobs/{job_id}/facts/")
 
 
@@ -106,6 +107,7 @@ def test_an_applicant_takes_part_and_then_has_a_place() -> None:
 
     assert "You take part in the draw." in before
     assert "You take part in the draw." in listed
+    assert "applied before the draw. The order of everyone" in before
     assert "you take no part in it" in leaving
     assert places
     number = list(
@@ -130,6 +132,7 @@ def test_the_company_sees_the_draw_and_its_places_in_the_timeline(
     timeline = page_of(owner, f"/company/jobs/{job_id}/timeline/")
 
     assert "3 applications take part so far." in before
+    assert "is promoted at once" not in before
     assert "the order of the 3 applications in line was drawn by lot" in timeline
     assert "Placed by the draw" in timeline
     assert "The order is drawn by lot" not in page_of(owner, f"/company/jobs/{job_id}/")
