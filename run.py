@@ -9,7 +9,7 @@
                            the kills, run.py test --long tests/faults/line tests/faults/whole_site
        --coverage          also measure which lines and branches of the product the tests run,
                            and fail below the floor in pyproject.toml
-       -n 0                run one test at a time, for a debugger (default: three at a time)
+       -n 0                run one test at a time, for a debugger (default: four at a time)
   python3 run.py check     check format, lint, templates, spelling, layers, migrations and types,
                            without a database; --fix formats, and fixes what it can
 
@@ -44,7 +44,7 @@ CUT_OFF = ROOT / ".local" / "installing"  # exists during an install and after a
 RUNTIME = ROOT / "requirements-embedded.txt"  # includes requirements.txt
 TESTS = ROOT / "requirements-dev.txt"  # includes both others
 COVERAGE = ["--cov", "--cov-report=term:skip-covered"]
-THREE_AT_A_TIME = ["-n", "3", "--dist", "worksteal"]  # many tests only wait
+FOUR_AT_A_TIME = ["-n", "4", "--dist", "worksteal"]  # many tests only wait
 
 OLDEST_PYTHON = (3, 11)
 TICK_SECONDS = 1
@@ -79,7 +79,7 @@ def pytest_options(options: list[str]) -> list[str]:
     )
     coverage = COVERAGE if "--coverage" in options else []
     rest = [option for option in options if option != "--coverage"]
-    return [*([] if chosen else THREE_AT_A_TIME), *coverage, *rest]
+    return [*([] if chosen else FOUR_AT_A_TIME), *coverage, *rest]
 
 
 def up_options(arguments: list[str]) -> list[str]:

@@ -16,6 +16,7 @@ from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 MAX_CAPACITY = 10_000
 TITLE_LENGTH, LOCATION_LENGTH, DESCRIPTION_LENGTH = 200, 200, 20_000
 NAME_LENGTH = 200
+ZONE_LENGTH = 64
 
 
 class UserManager(BaseUserManager["User"]):
@@ -187,11 +188,14 @@ class Job(models.Model):
     penalty_places = models.IntegerField()
     max_decays = models.IntegerField(null=True)
     cooldown_seconds = models.IntegerField()
+    quiet_from = models.CharField(max_length=5, null=True)  # noqa: DJ001  null: no quiet hours
+    quiet_to = models.CharField(max_length=5, null=True)  # noqa: DJ001  null: no quiet hours
+    quiet_weekends = models.BooleanField(default=False, db_default=False)
+    quiet_time_zone = models.CharField(max_length=ZONE_LENGTH, default="UTC", db_default="UTC")
     created_at = models.DateTimeField()
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
-    # When the order of the first line is drawn by lot, and when it was. Null: first come, first
-    # served.
+    # When the order is drawn by lot, and when it was; null: first come, first served.
     draw_at = models.DateTimeField(null=True)
     drawn_at = models.DateTimeField(null=True)
 
@@ -219,15 +223,16 @@ class Job(models.Model):
                 name="job_clock_only_in_sandbox",
             ),
             models.CheckConstraint(
-                condition=Q(drawn_at__isnull=True) | Q(draw_at__isnull=False),
-                name="job_drawn_as_announced",
-            ),
-            models.CheckConstraint(
                 condition=_within_policy_limits("acknowledgment_window_seconds")
                 & _within_policy_limits("penalty_places")
                 & _within_policy_limits("cooldown_seconds")
                 & (Q(max_decays__isnull=True) | _within_policy_limits("max_decays")),
                 name="job_policy_in_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(quiet_from__isnull=True, quiet_to__isnull=True)
+                | Q(quiet_from__isnull=False, quiet_to__isnull=False),
+                name="job_quiet_hours_have_both_ends",
             ),
         ]
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
+
+from jobs.quiet_hours import (
+    LEAST_RUNNING_HOURS,
+    QuietHours,
+    deadline_after,
+    is_known_zone,
+    minutes_of_clock_time,
+    running_minutes_of_day,
+)
 
 DAY = 86_400
 
@@ -29,6 +39,13 @@ class Policy:
     max_decays: int | None = _integer_policy_field(0, 100, 3, optional=True)
     # Time after a miss in which a person cannot be promoted.
     cooldown_seconds: int = _integer_policy_field(1, 30 * DAY, 3_600)
+    # Times of the day like 22:00, between which the time to confirm does not run; None: it does.
+    quiet_from: str | None = None
+    quiet_to: str | None = None
+    # Whether it does not run at weekends either.
+    quiet_weekends: bool = False
+    # The time zone of people whose own one is not known.
+    quiet_time_zone: str = "UTC"
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -38,10 +55,28 @@ class Policy:
             low, high = limits["low"], limits["high"]
             if type(value) is not int or not low <= value <= high:  # bool is a subclass of int
                 raise ValueError(f"{entry.name} must be from {low} to {high}, not {value}")
+        if wrong := wrong_quiet_hours(self.quiet_from, self.quiet_to):
+            raise ValueError(wrong)
 
-    def deadline(self, offered_at: datetime) -> datetime:
-        """Return the deadline of a seat offered at `offered_at`."""
-        return offered_at + timedelta(seconds=self.acknowledgment_window_seconds)
+    def quiet_hours(self, time_zone: str = "") -> QuietHours | None:
+        """Return the quiet hours of a person in a time zone, or None if there are none.
+
+        The job's own time zone counts if that of the person is not known; UTC, if this machine
+        knows neither: a line must not stand still for that.
+        """
+        if self.quiet_from is None and not self.quiet_weekends:
+            return None
+        known = [each for each in (time_zone, self.quiet_time_zone) if is_known_zone(each)]
+        begins, ends = (
+            None if each is None else minutes_of_clock_time(each)
+            for each in (self.quiet_from, self.quiet_to)
+        )
+        return QuietHours(begins, ends, self.quiet_weekends, [*known, "UTC"][0])
+
+    def deadline(self, offered_at: datetime, time_zone: str = "") -> datetime:
+        """Return the deadline of a seat offered at `offered_at` to a person in a time zone."""
+        window = timedelta(seconds=self.acknowledgment_window_seconds)
+        return deadline_after(offered_at, window, self.quiet_hours(time_zone))
 
     def cooldown_until(self, missed_at: datetime) -> datetime:
         """Return the end of the cool-down after a miss at `missed_at`."""
@@ -70,6 +105,35 @@ def misses_left(max_decays: int | None, misses: int) -> int | None:
 
 
 POLICY_FIELDS: tuple[str, ...] = tuple(entry.name for entry in fields(Policy))
+
+
+# Fields that rows of older logs do not have, with what was true then.
+_LATER_FIELDS: dict[str, Any] = {
+    entry.name: entry.default for entry in fields(Policy) if entry.name.startswith("quiet_")
+}
+
+
+def logged_policy_values(logged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a policy in a log, of which older rows lack the newer ones."""
+    return {
+        name: logged.get(name, _LATER_FIELDS[name]) if name in _LATER_FIELDS else logged[name]
+        for name in POLICY_FIELDS
+    }
+
+
+def wrong_quiet_hours(begins: str | None, ends: str | None) -> str:
+    """Say why quiet hours cannot be from one time of the day to another; empty if they can."""
+    if begins is None and ends is None:
+        return ""
+    if begins is None or ends is None:
+        return "Give both the beginning and the end of the quiet hours, or neither."
+    try:
+        running = running_minutes_of_day(minutes_of_clock_time(begins), minutes_of_clock_time(ends))
+    except ValueError:
+        return "Give times of the day like 22:00."
+    if running < LEAST_RUNNING_HOURS * 60:
+        return f"Leave at least {LEAST_RUNNING_HOURS} hours of each day outside the quiet hours."
+    return ""
 
 
 def policy_limits(name: str) -> tuple[int, int]:

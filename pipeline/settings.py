@@ -9,7 +9,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
-from pipeline.config import env
+from pipeline.config import database_urls, env
 from pipeline.config.allauth import allauth_settings
 from pipeline.config.error_reports import start_error_reports
 from pipeline.config.logging import configure_logging
@@ -196,21 +196,30 @@ _NETWORK = {
 }
 
 
-def _database_settings(**config: Any) -> dict[str, Any]:
+def _database_settings(session: str = _SESSION, /, **config: Any) -> dict[str, Any]:
     given = config.get("OPTIONS", {})
-    session = f"{_SESSION} {given.get('options', '')}".strip()
-    options = _NETWORK | given | {"options": session}
-    return config | {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+    options = _NETWORK | given | {"options": f"{session} {given.get('options', '')}".strip()}
+    own = {"ENGINE": "pipeline.database", "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
+    return config | own | {"OPTIONS": options}
 
 
 EMBEDDED_POSTGRES: Cluster | None = None
+# A pooler in transaction mode, through which web servers run their statements. Everything else
+# needs PostgreSQL itself.
+POOLED_DATABASE: dict[str, Any] | None = None
 # Connection settings for migrations: their role owns the tables, the application's does not. None
 # means one role for both.
-MIGRATION_DATABASE: dict[str, Any] | None = env.migration_database_from_url()
+MIGRATION_DATABASE: dict[str, Any] | None = database_urls.migration_database_from_url()
+_direct = database_urls.direct_database_from_url()
 if env.DATABASE_URL:
-    DATABASES = {
-        "default": _database_settings(**env.database_from_url() | {"ENGINE": "pipeline.database"})
-    }
+    DATABASES = {"default": _database_settings(**database_urls.database_from_url())}
+    if _direct:
+        POOLED_DATABASE = _database_settings("", **database_urls.database_from_url())
+        # The limit of requests may stand on the role. It is not for workers and commands.
+        DATABASES["default"] = _database_settings(f"{_SESSION} -c statement_timeout=0", **_direct)
+    if env.REPLICA_URL:
+        _replica = database_urls.database_of_url("REPLICA_URL", env.REPLICA_URL)
+        DATABASES["replica"] = _database_settings(**_replica)
 else:
     EMBEDDED_POSTGRES = Cluster(
         env.STATE_DIR / "postgres" / ("test" if env.TESTING else "dev"),
@@ -218,7 +227,6 @@ else:
     )
     DATABASES = {
         "default": _database_settings(
-            ENGINE="pipeline.database",
             NAME="postgres",
             USER="postgres" if env.TESTING else APPLICATION,
             PASSWORD="",

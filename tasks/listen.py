@@ -10,10 +10,14 @@ from __future__ import annotations
 import logging
 import random
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
+from uuid import uuid4
 
 import psycopg
-from django.db import connection, connections
+from django.conf import settings
+from django.db import connections
 from psycopg import sql
 
 log = logging.getLogger(__name__)
@@ -28,7 +32,20 @@ _LISTENER = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
 }
+# How long a notification may take from one connection to another.
+HEARD_SECONDS = 2.0
 _OF_DJANGO = ("cursor_factory", "context", "prepare_threshold", "options", "server_side_binding")
+
+
+class TransactionPooler(psycopg.OperationalError):
+    """The address of PostgreSQL itself is that of a pooler in transaction mode."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this address goes through a pooler in transaction mode, where LISTEN, settings of a"
+            " session and locks of a session do not work. Set DATABASE_DIRECT_URL to the address of"
+            " PostgreSQL itself, or of a pooler in session mode."
+        )
 
 
 class ListenerWaits:
@@ -48,9 +65,75 @@ class ListenerWaits:
         self._ceiling_seconds = 0.0
 
 
+def direct_database() -> Any:
+    """Return a new database wrapper of Django's that reaches PostgreSQL without a pooler.
+
+    In a process that has moved its usual connections to a pooler, DIRECT_DATABASE in the settings
+    says where PostgreSQL is.
+    """
+    wrapper = connections["default"].copy()
+    wrapper.settings_dict = getattr(settings, "DIRECT_DATABASE", None) or wrapper.settings_dict
+    return wrapper
+
+
+@contextmanager
+def own_session() -> Iterator[Any]:
+    """Yield a connection on which a result can be kept for longer than a transaction.
+
+    Behind a pooler, each statement of a request can be on another connection.
+    """
+    if getattr(settings, "DIRECT_DATABASE", None) is None:
+        yield connections["default"]
+        return
+    database = direct_database()
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def refuse_transaction_pooler(raw: psycopg.Connection[Any]) -> None:
+    """Raise TransactionPooler if this new connection has no session of its own.
+
+    A pooler makes up the number under which a client can cancel its statements, so it differs from
+    that of the server's process. In session mode LISTEN still works, which is then tried.
+    """
+    row = raw.execute("SELECT pg_backend_pid()").fetchone()
+    if row and next(iter(row)) == raw.info.backend_pid:
+        return
+    channel = f"pooler_{uuid4().hex}"
+    raw.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+    with psycopg.connect(**listen_parameters()) as another:
+        another.execute("SELECT pg_notify(%s, '')", [channel])
+        heard = any(raw.notifies(timeout=HEARD_SECONDS, stop_after=1))
+    raw.execute(sql.SQL("UNLISTEN {}").format(sql.Identifier(channel)))
+    if not heard:
+        raise TransactionPooler
+
+
+def refuse_pooled_address() -> None:
+    """Raise TransactionPooler at the start of a process that needs sessions of its own.
+
+    A database that is away is no reason not to start.
+    """
+    if getattr(settings, "EMBEDDED_POSTGRES", None):
+        return
+    wrapper = direct_database()
+    parameters = wrapper.get_connection_params() | {"connect_timeout": CONNECT_SECONDS}
+    try:
+        raw = wrapper.get_new_connection(parameters)
+    except psycopg.OperationalError as error:
+        if "unsupported startup parameter" in str(error):  # as PgBouncer answers
+            raise TransactionPooler from error
+        return
+    with raw, suppress(psycopg.errors.ReadOnlySqlTransaction):
+        raw.autocommit = True
+        refuse_transaction_pooler(raw)
+
+
 def listen_parameters() -> dict[str, Any]:
     """Return parameters for a psycopg connection to Django's database, in autocommit mode."""
-    given = connections["default"].get_connection_params()
+    given = direct_database().get_connection_params()
     own = {name: value for name, value in given.items() if name not in _OF_DJANGO}
     return _LISTENER | own | {"autocommit": True}
 
@@ -59,12 +142,13 @@ def connect_to_listen(channel: str, session: str = "SELECT") -> psycopg.Connecti
     """Open an autocommit connection with Django's type adapters, and LISTEN on it.
 
     The statement `session` runs first and sets up the session. A standby server refuses LISTEN.
-    Raises psycopg.Error.
+    Raises psycopg.Error, and TransactionPooler behind one.
     """
-    wrapper = connection.copy()
+    wrapper = direct_database()
     raw = wrapper.get_new_connection(_LISTENER | wrapper.get_connection_params())
     raw.autocommit = True
     try:
+        refuse_transaction_pooler(raw)
         raw.execute(session)
         raw.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
     except psycopg.Error:

@@ -37,8 +37,8 @@ const server = createServer(async (request, response) => {
   if (!verified(request.headers, body)) return response.writeHead(401).end();
   const id = request.headers["webhook-id"];
   if (!seen.has(id)) { // the same event may come more than once
-    seen.add(id);
     console.log(JSON.stringify({ id, ...JSON.parse(body) }));
+    seen.add(id); // after the work: if that fails, the next attempt does it
   }
   response.writeHead(204).end();
 });

@@ -44,8 +44,8 @@ class Receiver(BaseHTTPRequestHandler):
             return self.answer(401)
         message = self.headers["webhook-id"]
         if message not in self.seen:  # the same event may come more than once
-            self.seen.add(message)
             print(json.dumps({"id": message, **json.loads(body)}), flush=True)
+            self.seen.add(message)  # after the work: if that fails, the next attempt does it
         return self.answer(204)
 
     def answer(self, status):

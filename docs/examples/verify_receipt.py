@@ -29,6 +29,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 FIRST_DIGEST = bytes(32)
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
+# The events that change something about a place, and leave it where it is.
+KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
 Facts = dict[str, Any]
 
 
@@ -183,7 +185,7 @@ class Line:
         self.next_ticket = 0
         # The place of each person before their last offer, which alone can be given back.
         self.offered: dict[str, tuple[int, int] | None] = {}
-        self.missed = 0
+        self.missed = self.deferred = 0
         # The seed of the draw by lot, and who is still to be placed by it, the last one first.
         self.seed = ""
         self.to_place: list[str] = []
@@ -271,9 +273,9 @@ class Line:
             yield "gave a seat to somebody who had left"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
             yield "gave back a place that this person never held"
-        elif event == "VERIFIED" and old != new:
-            yield "verified an address and changed the place"
-        joins = now["status"] == WAITING and event not in ("REINSTATED", "VERIFIED")
+        elif event in ("VERIFIED", "DEFERRED") and old != new:
+            yield f"{KEPT[event]} and changed the place"
+        joins = now["status"] == WAITING and event not in ("REINSTATED", *KEPT)
         if joins and (new is None or new[0] < self.next_ticket):
             yield f"let somebody into the line at {new}, ahead of its end"
 
@@ -285,7 +287,9 @@ class Line:
         elif row["event"] in ("DECAYED", "LAPSED"):
             self.missed = seq
             self.notes.append(f"event {seq}: you missed a deadline ({row['event']})")
-        elif row["event"] == "REINSTATED":
+        elif row["event"] == "DEFERRED":
+            self.deferred = seq
+        if row["event"] == "REINSTATED":
             self.notes.append(f"event {seq}: your former place was given back, {new}")
         elif old and new and old != new and row["event"] != "PLACED":
             self.problems.append(
@@ -302,6 +306,8 @@ class Line:
             reason = "your address was not verified yet"
         elif (me.get("eligible_at") or "") > row["at"]:
             reason = f"your cool-down after event {self.missed} had not ended"
+        elif (me.get("not_before") or "") > row["at"]:
+            reason = f"in event {self.deferred} you asked for no seat before {me['not_before']}"
         else:
             whom = f"somebody behind you, {theirs or 'who just came'},"
             what = f"event {row['seq']} gave a seat to {whom} while you waited at {mine}"

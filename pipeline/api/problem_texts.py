@@ -71,8 +71,9 @@ PROBLEM_TEXTS = {
         "Send `Accept: application/json`, or leave the header out.",
     ),
     "DUPLICATE_SUBMISSION": ProblemText(
-        "the person already has a live application to this job",
-        "`existing_id` is the id of that application.",
+        "the person already has a live application to this job, or a request with a secret in its "
+        "answer was carried out before",
+        "`existing_id` is the id of the application or webhook endpoint.",
     ),
     "ALREADY_DECIDED": ProblemText(
         "a person applies again by themselves after the company has rejected or hired them",
@@ -86,10 +87,19 @@ PROBLEM_TEXTS = {
         "the status of the application, job, task or webhook endpoint does not allow this",
         _READ,
     ),
+    "NOT_DEFERRABLE": ProblemText(
+        "`not_before` has passed, is more than 60 days ahead, or was set 20 times for this "
+        "application",
+        "`detail` says which. Choose a time within the next 60 days.",
+    ),
     "NOT_REINSTATABLE": ProblemText(
         "the application waits or has lapsed, but missed no deadline, or the person was erased, or "
         "applied again and that has ended too",
         _READ,
+    ),
+    "PERSON_ERASED": ProblemText(
+        "the data of the person was erased",
+        "Nothing can be attached to the application any more. Erase what you keep of the person.",
     ),
     "EMAIL_NOT_REPEATABLE": ProblemText(
         "the email cannot be sent again; `detail` says why",

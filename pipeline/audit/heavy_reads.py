@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import connection
 
 from pipeline.database.instants import one_instant
+from pipeline.database.replica import replica_if_current
 from pipeline.database.statement_time import limit_statement_time
 from pipeline.domain.errors import LogReadersBusy
 from tasks.advisory_locks import HEAVY_READ_TURN
@@ -27,7 +28,7 @@ def turn_for_heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
     if events <= LONG_LOG:
         yield
         return
-    with one_instant():
+    with replica_if_current(), one_instant():
         take_turn_for_heavy_read(company_id)
         limit_statement_time(LONGEST_SECONDS)
         yield

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
-from jobs.policies import POLICY_FIELDS
+from jobs.policies import logged_policy_values
 from pipeline.audit.log_fold import Fold
 from pipeline.database.instants import database_now
 from pipeline.domain.states import Status
@@ -19,8 +19,8 @@ from pipeline.models import Application, PlannedSeats
 from pipeline.selectors.past_states import PastPlace
 
 COMPARED = (
-    "status outcome decay_count ticket tie eligible_at verify_by acknowledge_by deadline_extended "
-    "applied_at promoted_at acknowledged_at ended_at status_since"
+    "status outcome decay_count ticket tie eligible_at not_before verify_by acknowledge_by"
+    " deadline_extended applied_at promoted_at acknowledged_at ended_at status_since"
 ).split()
 
 
@@ -74,7 +74,7 @@ def _reconcile_job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Itera
         "drawn_at": fold.draw.drawn_at,
         "is_test": "clock_offset_seconds" in fold.job,
         "clock_offset_seconds": fold.job.get("clock_offset_seconds", 0),
-        **{name: fold.job["policy"].get(name) for name in POLICY_FIELDS},
+        **logged_policy_values(fold.job["policy"]),
     }
     for name, value in logged.items():
         yield from _reconcile_values(f"job: {name}", value, getattr(job, name))
@@ -92,7 +92,7 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     if job.draw_at and job.awaits_draw and job.status in (JobStatus.OPEN, JobStatus.PAUSED):
         moments.append(job.draw_at)
     elif job.status == JobStatus.OPEN and job.seats_free:
-        moments += [row.eligible_at for row in waiting if row.eligible_at and row.is_verified]
+        moments += [row.held_until for row in waiting if row.held_until and row.is_verified]
     due = min(moments, default=None)
     if job.is_test and due is not None:
         if job.seq >= MOST_SANDBOX_EVENTS:  # nothing happens in it any more
@@ -111,7 +111,10 @@ def _reconcile_planned_seats(fold: Fold, job: Job) -> Iterator[str]:
     for plan in PlannedSeats.objects.filter(job_id=job.id).order_by("id"):
         what = f"planned seats {plan.id}"
         yield from _reconcile_values(f"{what}: next_at", plan.time_of(plan.done), plan.next_at)
-        times, changes = {plan.time_of(n) for n in range(plan.done)}, fold.planned.get(plan.id, [])
+        times, changes = (
+            {plan.time_of(n) for n in range(plan.done)},
+            fold.planned.changes.get(plan.id, []),
+        )
         for change in changes:
             expected = min(max(change.before + plan.seats, 1), MAX_CAPACITY)
             if change.effective_at not in times:
@@ -119,7 +122,7 @@ def _reconcile_planned_seats(fold: Fold, job: Job) -> Iterator[str]:
             elif change.after != expected:
                 yield f"{what}: seq {change.seq} left {change.after} seats, by the plan {expected}"
         limit = MAX_CAPACITY if plan.seats > 0 else 1
-        if len(changes) < plan.done and limit not in fold.capacities:
+        if len(changes) < plan.done and limit not in fold.planned.capacities:
             yield f"{what}: done is {plan.done}, the log has {len(changes)} changes by it"
 
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from uuid import UUID
 
 from jobs.policies import Policy
+from pipeline.database.replica import reads_replica
 from pipeline.domain.states import Status
 from pipeline.selectors.past_states import (
     PastPlace,
@@ -39,6 +40,7 @@ class Line:
     next_after: int | None = None
 
 
+@reads_replica
 def replay_one_page(
     job_id: UUID,
     *,
@@ -61,6 +63,7 @@ def replay_one_page(
     return line
 
 
+@reads_replica
 def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = None) -> Line:
     """Return the line after event `seq`, or at time `as_of`, or now.
 

@@ -11,6 +11,7 @@ from jobs.models import Job
 from pipeline.audit.heavy_reads import LONG_LOG, take_turn_for_heavy_read
 from pipeline.audit.log_fold import BadRow, Fold
 from pipeline.audit.reconciliation import reconcile
+from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound, VerifierBusy
 from pipeline.models import Event
 from tasks.advisory_locks import VERIFY_TURN
@@ -45,6 +46,7 @@ class Verdict:
         return self.chain == "ok" and self.replay_matches
 
 
+@reads_replica
 def verify_job(
     job_id: UUID, *, noted: tuple[int, str] | None = None, in_turn: bool = False
 ) -> Verdict:

@@ -11,7 +11,6 @@ from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -52,8 +51,8 @@ class _Env(environ.Env):
 
 # The variables read here, except for the rate limits.
 NAMES = (
-    "DATABASE_URL MIGRATION_DATABASE_URL SECRET_KEY SECRET_KEY_FALLBACKS DEBUG"
-    " ALLOWED_HOSTS METRICS_TOKEN"
+    "DATABASE_URL DATABASE_DIRECT_URL MIGRATION_DATABASE_URL REPLICA_URL SECRET_KEY"
+    " SECRET_KEY_FALLBACKS DEBUG ALLOWED_HOSTS METRICS_TOKEN"
     " LOG_FORMAT LOG_LEVEL MAIL_FROM SITE_URL EMAIL_URL EMAIL_BACKEND ANYMAIL STATIC_ROOT"
     " SECURE_COOKIES TRUSTED_PROXIES STAFF_IDLE_HOURS TASK_BACKLOG_LIMIT TASK_BACKLOG_PER_COMPANY"
     " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
@@ -68,6 +67,10 @@ _Env.read_env(BASE_DIR / ".env")
 
 TESTING = "pytest" in sys.modules
 DATABASE_URL: str = _env.str("DATABASE_URL", default="")
+# PostgreSQL's own address, if DATABASE_URL is a pooler's.
+DATABASE_DIRECT_URL: str = _env.str("DATABASE_DIRECT_URL", default="")
+# A streaming replica that serves reads, if there is one.
+REPLICA_URL: str = _env.str("REPLICA_URL", default="")
 MIGRATION_DATABASE_URL: str = _env.str("MIGRATION_DATABASE_URL", default="")
 DEBUG: bool = _env.bool("DEBUG", default=False)
 ALLOWED_HOSTS: list[str] = _env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
@@ -235,40 +238,6 @@ def debug_from_env() -> bool:
             " DATABASE_URL. Remove one of them."
         )
     return DEBUG
-
-
-def database_from_url() -> dict[str, Any]:
-    """Return Django's settings for the database in DATABASE_URL.
-
-    For a socket, put its directory in the path, postgres://user@//directory/name, or like libpq in
-    the host: postgres://user@%2Fdirectory/name. Raises ImproperlyConfigured if it is not
-    PostgreSQL.
-    """
-    return _database_of("DATABASE_URL", DATABASE_URL)
-
-
-def migration_database_from_url() -> dict[str, Any] | None:
-    """Return user, password and location from MIGRATION_DATABASE_URL, or None if it is not set.
-
-    Raises ImproperlyConfigured if it is not PostgreSQL.
-    """
-    if not MIGRATION_DATABASE_URL:
-        return None
-    found = _database_of("MIGRATION_DATABASE_URL", MIGRATION_DATABASE_URL)
-    return {name: found[name] for name in ("USER", "PASSWORD", "HOST", "PORT", "NAME")}
-
-
-def _database_of(name: str, url: str) -> dict[str, Any]:
-    with suppress(ValueError):  # which could quote the password
-        if _env.DB_SCHEMES.get(urlsplit(url).scheme) == "django.db.backends.postgresql":
-            found = dict(_env.db_url_config(url))
-            host = urlsplit(url).netloc.rpartition("@")[2]
-            if host.lower().startswith("%2f"):
-                found["HOST"] = unquote(host)
-            return found
-    raise ImproperlyConfigured(
-        f"{name} must name a PostgreSQL database: postgres://user:password@host:5432/name"
-    )
 
 
 def mail_settings_from_env() -> dict[str, Any]:

@@ -91,6 +91,13 @@ class WebhookAlreadyMade(LineError):
     )
 
 
+class WebhookAlreadyRotated(LineError):
+    message = (
+        "This request has already made a new secret, which is shown no more. If it is lost, rotate"
+        " again with another Idempotency-Key."
+    )
+
+
 class TooManyWebhooks(LineError):
     message = "A company can have {limit} webhook endpoints. Delete one that is not needed."
 
@@ -140,7 +147,15 @@ class AssigneeNotFound(LineError):
     message = "This account is not a member of the company."
 
 
+class PersonErased(LineError):
+    message = "The data of this person was erased, so nothing can be attached to the application."
+
+
 class NotReinstatable(LineError):
+    message = "{why}"
+
+
+class NotDeferrable(LineError):
     message = "{why}"
 
 

@@ -23,6 +23,7 @@ class Action(Enum):
     SIGN_IN = auto()
     USE_OWN_ACCOUNT = auto()
     CONFIRM_SEAT = auto()
+    DEFER = auto()
     WITHDRAW = auto()
     TAKE_OVER = auto()
     READ_APPLICATION = auto()
@@ -91,6 +92,7 @@ RULES: dict[Action, Rule] = {
     Action.SIGN_IN: _PUBLIC,
     Action.USE_OWN_ACCOUNT: _APPLICANT,
     Action.CONFIRM_SEAT: _APPLICANT_ANYWHERE,
+    Action.DEFER: _APPLICANT_ANYWHERE,
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
     Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: _BOTH_SIDES_ANYWHERE,

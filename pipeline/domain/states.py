@@ -12,11 +12,15 @@ from uuid import UUID
 
 from pipeline.domain.errors import IllegalMove
 
+# The longest time for which somebody who waits can ask for no seat.
+DEFER_WITHIN = timedelta(days=60)
 # How long an unverified application is kept, and the reason code of its end.
 VERIFY_WITHIN = timedelta(hours=24)
 UNVERIFIED = "UNVERIFIED"
 # The name in an event's data of the company's key through which the applicant acted.
 VIA_KEY = "via_key"
+# The name in an event's data of the time zone by which a deadline leaves out the quiet hours.
+TIME_ZONE = "time_zone"
 # The name in an event's data of the plan by which the system changed the number of seats, or of the
 # plan whose seat was offered.
 PLANNED_SEATS = "planned_seats_id"
@@ -63,6 +67,7 @@ class EventType(StrEnum):
     LAPSED = "LAPSED"
     REINSTATED = "REINSTATED"
     PLACED = "PLACED"
+    DEFERRED = "DEFERRED"  # with a time, or without one any more
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
     CLOSED_OUT = "CLOSED_OUT"
@@ -92,6 +97,7 @@ class Move(StrEnum):
     LAPSE = "LAPSE"
     REINSTATE = "REINSTATE"  # only after a miss, to the place before it
     PLACE = "PLACE"  # by the draw of the order
+    DEFER = "DEFER"  # the person keeps the place, and wants no seat before a time
     WITHDRAW = "WITHDRAW"
     REMOVE = "REMOVE"
     REJECT = "REJECT"
@@ -116,6 +122,7 @@ MOVES: dict[tuple[Status | None, Move], Status] = {
     (_WAIT, Move.REINSTATE): _WAIT,
     (_ENDED, Move.REINSTATE): _WAIT,
     (_WAIT, Move.PLACE): _WAIT,
+    (_WAIT, Move.DEFER): _WAIT,
     (_WAIT, Move.WITHDRAW): _ENDED,
     (_PENDING, Move.WITHDRAW): _ENDED,
     (_ACTIVE, Move.WITHDRAW): _ENDED,
@@ -143,6 +150,7 @@ EVENTS: dict[Move, EventType] = {
     Move.LAPSE: EventType.LAPSED,
     Move.REINSTATE: EventType.REINSTATED,
     Move.PLACE: EventType.PLACED,
+    Move.DEFER: EventType.DEFERRED,
     Move.WITHDRAW: EventType.WITHDRAWN,
     Move.REMOVE: EventType.REMOVED,
     Move.REJECT: EventType.REMOVED,
@@ -182,12 +190,12 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 def status_after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
     """Return the status after a move. A status of None means a new application. Raises IllegalMove.
 
-    `verified`: whether the application is. Unverified ones get no seat, so they miss none, and only
-    they can be verified.
+    `verified`: whether the application is. Unverified ones get no seat, so they miss and
+    defer none, and only they can be verified.
     """
     to = MOVES.get((status, move))
     of_unverified = move in (Move.VERIFY, Move.EXPIRE)
-    of_verified = to is not None and (to.holds_seat or move is Move.REINSTATE)
+    of_verified = to is not None and (to.holds_seat or move in (Move.REINSTATE, Move.DEFER))
     if to is None or (verified and of_unverified) or (verified is False and of_verified):
         raise IllegalMove(status=status, move=move)
     return to

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from applicants.models import ERASED
+from pipeline.database.replica import reads_replica
 from pipeline.models import Event
+from tasks.listen import own_session
 
 # Rows per batch.
 SLICE = 2_000
@@ -42,6 +42,7 @@ APPLICATION_COLUMNS = (
     "decay_count",
     "note",
     "external_id",
+    "not_before",
 )
 
 _APPLICATIONS = """
@@ -54,7 +55,7 @@ SELECT a.id, a.applicant_id, a.name,
            OVER (PARTITION BY a.status ORDER BY a.ticket, a.tie) END,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
        a.eligible_at, a.ended_at, last.policy_version, note.text,
-       a.decay_count, note.text, attached.external_id
+       a.decay_count, note.text, attached.external_id, a.not_before
 FROM pipeline_application a
 JOIN applicants_applicant person ON person.id = a.applicant_id
 JOIN LATERAL (
@@ -76,7 +77,7 @@ def rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
 
     As of one instant: the database keeps the result of the single statement until it has been read.
     """
-    with connection.chunked_cursor() as cursor:
+    with own_session() as database, database.chunked_cursor() as cursor:
         cursor.execute(_APPLICATIONS, {"job": job_id, "erased": ERASED})
         while rows := cursor.fetchmany(SLICE):
             yield from rows
@@ -87,11 +88,15 @@ def rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
 
     Log rows never change, so this reads the log as of one instant.
     """
+
+    @reads_replica
+    def read_slice(last: int) -> list[Event]:
+        events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)
+        return list(events.order_by("seq")[:SLICE])
+
     last = 0
     while last < head:
-        events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)
-        rows = list(events.order_by("seq")[:SLICE])
-        if not rows:
+        if not (rows := read_slice(last)):
             return
         yield from rows
         last = rows[-1].seq

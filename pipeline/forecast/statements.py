@@ -83,7 +83,8 @@ def update_forecasts() -> dict[str, int]:
     return {"settled": settled, "stated": stated}
 
 
-# A person who was offered a seat in time, or was not; and statements about people who left before.
+# A person who was offered a seat in time, or was not; and statements about people who left before,
+# or who asked for a later turn.
 _SETTLE = """
 WITH ended AS (
     SELECT statement.id, statement.due_at, next.at, next.event
@@ -91,7 +92,8 @@ WITH ended AS (
     LEFT JOIN LATERAL (
         SELECT event.at, event.event FROM pipeline_event event
         WHERE event.application_id = statement.application_id AND event.at > statement.made_at
-          AND event.from_status = 'WAITLIST' AND event.to_status <> 'WAITLIST'
+          AND event.from_status = 'WAITLIST'
+          AND (event.to_status <> 'WAITLIST' OR event.event = 'DEFERRED')
         ORDER BY event.seq LIMIT 1
     ) next ON true
     WHERE statement.came_true IS NULL
@@ -146,7 +148,8 @@ def _turns_of_line(job_id: UUID) -> list[Turn]:
     for at, application_id, event, to_status, data in events.values_list(*columns):
         waits = to_status == Status.WAITLIST and "verify_by" not in data
         place = (data["ticket"], data["tie"]) if waits else None
-        turns.append(Turn(at.timestamp(), application_id, place, event == EventType.PROMOTED))
+        offered, deferred = event == EventType.PROMOTED, event == EventType.DEFERRED
+        turns.append(Turn(at.timestamp(), application_id, place, offered, deferred))
     return turns
 
 

@@ -28,6 +28,8 @@ class Turn(NamedTuple):
     # The place in the order while they wait and are verified; None otherwise.
     place: tuple[int, int] | None
     is_offer: bool
+    # They asked for a later turn: from here on, the wait is of their own making.
+    is_deferral: bool = False
 
 
 class Forecast(NamedTuple):
@@ -61,7 +63,8 @@ def forecasts_of_line(
     """Return the forecast for each position for which there is enough evidence.
 
     At evenly spread moments since `start`, it looks who stood at the position, and how long they
-    then waited for an offer. Whoever left, or still waits, was seen only for a part of it.
+    then waited for an offer. Whoever left, deferred, or still waits, was seen only for a
+    part of it.
     """
     ends = _ends_of_waits(turns)
     found = {}
@@ -116,6 +119,6 @@ def _ends_of_waits(turns: Iterable[Turn]) -> dict[UUID, list[tuple[float, bool]]
     """Return when each application stopped waiting, in order, and whether it was for an offer."""
     ends: dict[UUID, list[tuple[float, bool]]] = {}
     for turn in turns:
-        if turn.place is None:
+        if turn.place is None or turn.is_deferral:
             ends.setdefault(turn.application_id, []).append((turn.at, turn.is_offer))
     return ends

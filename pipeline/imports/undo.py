@@ -17,7 +17,7 @@ from pipeline.imports.admit import lock_import_to_admit
 from pipeline.imports.progress import import_of
 from pipeline.line import sql
 from pipeline.line.fill import fill_seats
-from pipeline.line.lock import lock_job, locked_application
+from pipeline.line.lock import attach_locked_row, lock_job
 from pipeline.line.moves import make_move
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.settle import settle_due
@@ -117,7 +117,7 @@ def _remove_imported(import_id: UUID, job_id: UUID, ids: Sequence[UUID]) -> None
     values: Any = {"job": job_id, "applications": still}
     (rows,) = fetch_in_one_trip(sql.READ_APPLICATIONS, parameters=values)
     for row in rows:
-        job.attach(locked_application(row))
+        attach_locked_row(job, row)
     actor = Actor(ActorKind.COMPANY, run.undo_by)
     facts = {"reason": str(Reason.IMPORT_UNDONE), "import": str(import_id)}
     for application_id in still:

@@ -41,14 +41,16 @@ def admit(
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
     if history.unverified and verified:
+        job.zones[history.unverified] = history.time_zone
         return _admit_own_application(job, history.unverified, name=name, actor=actor)
     if history.live:
         raise AlreadyApplied(existing_id=history.live)
     if history.decided and actor.kind is not ActorKind.COMPANY:
         raise AlreadyDecided(existing_id=history.decided)
+    job.zones[application_id := application_id or uuid7()] = history.time_zone
     cooling = history.eligible_at is not None and history.eligible_at > job.now
     values: Any = _BLANK | {
-        "id": application_id or uuid7(),
+        "id": application_id,
         "job_id": job.id,
         "applicant_id": applicant_id,
         "name": name,
@@ -102,7 +104,7 @@ def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int)
     """Offer a seat that is free in a settled line to a person who has just become eligible."""
     if job.status is not JobStatus.OPEN or not job.seats_free or job.awaits_draw:
         return
-    if application.eligible_at and application.eligible_at > job.now:
-        job.due(application.eligible_at)
+    if application.held_until and application.held_until > job.now:
+        job.due(application.held_until)
     else:
         make_move(job, application, Move.PROMOTE, cause_seq=cause_seq)

@@ -17,13 +17,13 @@ from pipeline.models import Application, ApplicationRow
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     """Update the rest of an application's row after a move that has set its new status.
 
-    The caller of an extension has already set the new deadline, that of a reinstatement everything
-    that the miss had changed, and that of a draw the new place.
+    The caller of an extension has already set the new deadline, that of a deferral its time, that
+    of a reinstatement everything that the miss had changed, and that of a draw the new place.
     """
-    if move in (Move.VERIFY, Move.REINSTATE, Move.PLACE):  # the place stays, or was set
+    if move in (Move.VERIFY, Move.REINSTATE, Move.DEFER, Move.PLACE):  # the place stays, or was set
         application.verify_by = (move is Move.PLACE and application.verify_by) or None
         return
-    application.ticket = application.tie = None
+    application.ticket = application.tie = application.not_before = None
     if move is Move.EXTEND:
         application.deadline_extended = True
         return
@@ -35,7 +35,7 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
         application.eligible_at = job.policy.cooldown_until(job.now)
     if application.status == Status.PENDING_ACKNOWLEDGMENT:
         application.promoted_at = job.now
-        application.acknowledge_by = job.policy.deadline(job.now)
+        application.acknowledge_by = job.policy.deadline(job.now, job.zones.get(application.id, ""))
         application.eligible_at = None
         job.due(application.acknowledge_by)
     elif move is Move.ACKNOWLEDGE:
@@ -69,6 +69,7 @@ def effects_for_replay(application: Application) -> dict[str, Any]:
         "tie": application.tie,
         "deadline": application.acknowledge_by and logged_time(application.acknowledge_by),
         "eligible_at": application.eligible_at and logged_time(application.eligible_at),
+        "not_before": application.not_before and logged_time(application.not_before),
         "verify_by": application.verify_by and logged_time(application.verify_by),
     }
     return {name: value for name, value in known.items() if value is not None}

@@ -7,7 +7,7 @@ from typing import Any
 from jobs.models import JobStatus
 from pipeline.domain.states import PLANNED_SEATS, Move, Status
 from pipeline.line import sql
-from pipeline.line.lock import locked_application
+from pipeline.line.lock import attach_locked_row
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
 from pipeline.line.round_trips import fetch_in_one_trip
@@ -18,8 +18,8 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
 
     Each promotion names as its cause the event that opened its seat, oldest first, or else
     `cause_seq`; also the plan, if the seat was planned. If seats stay free because everyone
-    who waits is in a cool-down, the job becomes due when the first cool-down ends. In a sandbox, a
-    full log promotes nobody, nor does anything before a draw.
+    who waits is in a cool-down or has deferred, the job becomes due when the first of these may
+    end. In a sandbox, a full log promotes nobody, nor does anything before a draw.
     """
     if job.status is not JobStatus.OPEN or job.is_full or job.awaits_draw:
         return 0
@@ -27,7 +27,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
     (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
-    chosen = [job.attach(locked_application(row[:-1])) for row in rows]
+    chosen = [attach_locked_row(job, row) for row in rows]
     if chosen:
         planned = {
             entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}
@@ -40,17 +40,17 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
             facts = planned.get(cause or 0, {})
             make_move(job, application, Move.PROMOTE, cause_seq=cause, facts=facts)
         # The next promotion searches from here. The last promoted ticket would be too late: people
-        # in a cool-down or unverified stay behind when later ones are promoted, and a miss can give
-        # a ticket beyond the next newcomer's.
+        # in a cool-down, deferred or unverified stay behind when later ones move on, and a miss
+        # can give a ticket beyond the next newcomer's.
         job.head_ticket = min(b for b in [*bounds, job.next_ticket] if b is not None)
     if job.seats_free and job.people_waiting:
-        cooldown: Any = {"job": job.id, "now": job.now}
-        (rows,) = fetch_in_one_trip(sql.READ_NEXT_COOLDOWN, parameters=cooldown)
+        held: Any = {"job": job.id, "now": job.now}
+        (rows,) = fetch_in_one_trip(sql.READ_NEXT_HELD, parameters=held)
         ends = [end for (end,) in rows if end]
         ends += [
-            person.eligible_at
+            person.held_until
             for person in job.changed.values()
-            if person.status == Status.WAITLIST and person.eligible_at and person.is_verified
+            if person.status == Status.WAITLIST and person.held_until and person.is_verified
         ]
         if ends:
             job.due(min(ends))

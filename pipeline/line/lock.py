@@ -25,7 +25,7 @@ from pipeline.models import Application
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A person's past at a job. `eligible_at` is the end of the last cool-down.
+    """A person's past at a job, and their time zone. `eligible_at` ends the last cool-down.
 
     `live` is the id of their live application, `unverified` the same if it is unverified, and
     `decided` that of one on which the company has decided.
@@ -36,6 +36,7 @@ class History:
     decided: UUID | None
     misses: int
     eligible_at: datetime | None
+    time_zone: str = ""
 
 
 @dataclass(slots=True)
@@ -55,9 +56,9 @@ class LockedPeople:
 
     def __init__(self, rows: list[Row]) -> None:
         self._people: dict[UUID | str, Person] = {}
-        for applicant_id, email, live, unverified, decided, misses, eligible_at in rows:
+        for applicant_id, email, *past in rows:
             if not email.startswith(ERASED):
-                history = History(live, unverified, decided, misses, eligible_at)
+                history = History(*past)
                 person = Person(applicant_id, email, history)
                 self._people[applicant_id] = self._people[email] = person
 
@@ -96,7 +97,7 @@ def lock_job_of(
     if not found:
         raise ApplicationNotFound
     job = _job_from_lock(rows, types)
-    job.attach(locked_application(found[0]))
+    attach_locked_row(job, found[0])
     return job
 
 
@@ -125,7 +126,7 @@ def lock_job_for(
     found = dict(zip(texts, fetch_in_one_trip(*texts, parameters=values), strict=True))
     job = _job_from_lock(found[sql.LOCK_JOB], found[sql.READ_WEBHOOK_TYPES])
     for row in found.get(sql.READ_APPLICATIONS, ()):
-        job.attach(locked_application(row))
+        attach_locked_row(job, row)
     return job, LockedPeople(found[sql.READ_PEOPLE])
 
 
@@ -148,7 +149,7 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
     (rows,) = fetch_in_one_trip(sql.READ_APPLICATION, parameters={"application": application_id})
     if not rows or rows[0][sql.APPLICATION.index("job_id")] != job.id:
         raise ApplicationNotFound
-    return job.attach(locked_application(rows[0]))
+    return attach_locked_row(job, rows[0])
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
@@ -160,6 +161,13 @@ def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
 def locked_application(row: Row) -> Application:
     """Make an application from a row of `sql.APPLICATION`."""
     return Application.from_db("default", sql.APPLICATION, row)
+
+
+def attach_locked_row(job: LockedJob, row: Row) -> Application:
+    """Attach an application from a row of `sql.APPLICATION` followed by its person's time zone."""
+    application = job.attach(locked_application(row[: len(sql.APPLICATION)]))
+    job.zones[application.id] = row[len(sql.APPLICATION)]
+    return application
 
 
 def _job_from_lock(rows: list[Row], webhook_types: list[Row]) -> LockedJob:

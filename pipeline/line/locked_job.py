@@ -13,6 +13,7 @@ from uuid import UUID
 
 from jobs.models import JobStatus
 from jobs.policies import Policy
+from jobs.quiet_hours import QuietHours
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.event_log import LogEntry
 from pipeline.models import Application
@@ -69,6 +70,8 @@ class LockedJob:
     people: dict[UUID, Application] = field(default_factory=dict)
     created: dict[UUID, Application] = field(default_factory=dict)
     changed: dict[UUID, Application] = field(default_factory=dict)
+    # Time zones of their people, where known, for quiet hours.
+    zones: dict[UUID, str] = field(default_factory=dict)
     # Events not written yet, and all events of this transaction for `pipeline.line.signals`.
     entries: list[LogEntry] = field(default_factory=list)
     announced_entries: list[LogEntry] = field(default_factory=list)
@@ -107,6 +110,10 @@ class LockedJob:
     def is_due(self) -> bool:
         """Tell whether something may have to be settled before any other decision."""
         return self.next_due_at is not None and self.next_due_at <= self.now
+
+    def quiet_hours_of(self, application: Application) -> QuietHours | None:
+        """Return the quiet hours of an application's person under the present policy, if any."""
+        return self.policy.quiet_hours(self.zones.get(application.id, ""))
 
     def due(self, moment: datetime) -> None:
         """Make the job due at `moment`, unless it is due earlier."""

@@ -16,6 +16,7 @@ from pipeline.domain.states import (
     DRAW_AT,
     EVENTS,
     SYSTEM,
+    TIME_ZONE,
     VIA_KEY,
     Actor,
     EventType,
@@ -61,6 +62,9 @@ def make_move(
             setattr(job, counter, getattr(job, counter) + step)
     is_unverified = now_in is Status.WAITLIST and not application.is_verified
     job.unverified_count += is_unverified - was_unverified
+    quiet = job.quiet_hours_of(application) if now_in is Status.PENDING_ACKNOWLEDGMENT else None
+    if quiet:
+        facts = {**facts, TIME_ZONE: quiet.zone}
     if actor.via_key:
         facts = {**facts, VIA_KEY: str(actor.via_key)}
     entry = _record_move(

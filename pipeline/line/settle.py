@@ -71,7 +71,7 @@ def settle_each_instant(job: LockedJob) -> int:
         # The first instant after the last event, before which everything is settled. What the
         # job's row says may be later (`database_due_at`).
         since: Any = {"job": job.id, "now": job.last_event_at}
-        found = fetch_in_one_trip(sql.READ_NEXT_DEADLINE, sql.READ_NEXT_COOLDOWN, parameters=since)
+        found = fetch_in_one_trip(sql.READ_NEXT_DEADLINE, sql.READ_NEXT_HELD, parameters=since)
         job.next_due_at = min((at for ((at,),) in found if at), default=None)
     for _ in range(MOST_INSTANTS):
         if job.seq >= MOST_SANDBOX_EVENTS or not job.next_due_at or job.next_due_at > until:

@@ -73,12 +73,18 @@ LOCK_DUE_JOB = _LOCKED.format(
     more=f", ARRAY({_WEBHOOK_TYPES.format(company='locked.company_id')})",
 )
 
+# The time zone of an application's person, after the columns of each application that can be
+# offered a seat: quiet hours go by it.
+_zone = "(SELECT time_zone FROM applicants_applicant WHERE id = applicant_id)"
+
 # One application. A separate statement, so that its snapshot is newer than the lock.
-READ_APPLICATION = f"SELECT {_application} FROM pipeline_application WHERE id = %(application)s"
+READ_APPLICATION = f"""
+SELECT {_application}, {_zone} FROM pipeline_application WHERE id = %(application)s
+"""
 
 # Some applications to a job, by their ids.
 READ_APPLICATIONS = f"""
-SELECT {_application} FROM pipeline_application
+SELECT {_application}, {_zone} FROM pipeline_application
 WHERE job_id = %(job)s AND id = ANY(%(applications)s::uuid[])
 """
 
@@ -98,17 +104,18 @@ SELECT FROM applicants_applicant
 WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
 """
 HOLD_PERSON_OF = """
-SELECT FROM applicants_applicant
+SELECT email FROM applicants_applicant
 WHERE id = (SELECT applicant_id FROM pipeline_application WHERE id = %(application)s) FOR KEY SHARE
 """
 
 # People by id or address, each with their history at this job, which may be empty: the live
-# application, the unverified live one, a decided one, misses, end of the last cool-down. None of
-# them can be erased before this change commits. A decision on a never verified application does not
-# count, since somebody else may have used the address; its misses are copies of earlier ones.
+# application, the unverified live one, a decided one, misses, end of the last cool-down; and their
+# time zone. None of them can be erased before this change commits. A decision on a never verified
+# application does not count, since somebody else may have used the address; its misses are copies
+# of earlier ones.
 READ_PEOPLE = """
 WITH people AS MATERIALIZED (
-    SELECT id, email FROM applicants_applicant
+    SELECT id, email, time_zone FROM applicants_applicant
     WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
 )
 SELECT people.id,
@@ -118,10 +125,11 @@ SELECT people.id,
        (array_agg(past.id) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')
                                    AND verify_by IS NULL))[1],
        coalesce(max(decay_count) FILTER (WHERE verify_by IS NULL), 0),
-       max(eligible_at) FILTER (WHERE verify_by IS NULL)
+       max(eligible_at) FILTER (WHERE verify_by IS NULL),
+       people.time_zone
 FROM people
 LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.job_id = %(job)s
-GROUP BY people.id, people.email
+GROUP BY people.id, people.email, people.time_zone
 """
 
 # Overdue applications, offered or unverified, in the order in which they are settled.
@@ -158,27 +166,34 @@ SELECT {", ".join(PLANNED)} FROM pipeline_plannedseats
 WHERE job_id = %(job)s AND next_at <= %(now)s ORDER BY next_at, id
 """
 
-# The first eligible people in line, and the first ticket that was skipped.
+# The first eligible people in line, their time zones, and the first ticket that was skipped.
 READ_NEXT_IN_LINE = f"""
 WITH next AS MATERIALIZED (
     SELECT {_application} FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
-      AND (eligible_at IS NULL OR eligible_at <= %(now)s) AND verify_by IS NULL
+      AND (eligible_at IS NULL OR eligible_at <= %(now)s)
+      AND (not_before IS NULL OR not_before <= %(now)s) AND verify_by IS NULL
     ORDER BY ticket, tie LIMIT %(seats)s
 )
-SELECT {_application}, (
+SELECT {_application}, {_zone}, (
     SELECT min(ticket) FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST'
-      AND (eligible_at > %(now)s OR verify_by IS NOT NULL)
+      AND (eligible_at > %(now)s OR not_before > %(now)s OR verify_by IS NOT NULL)
       AND ticket BETWEEN %(head)s AND (SELECT max(ticket) FROM next)
 ) FROM next ORDER BY ticket, tie
 """
 
-# The earliest end of a cool-down among verified people in line.
-READ_NEXT_COOLDOWN = """
-SELECT min(eligible_at) FROM pipeline_application
-WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
-  AND verify_by IS NULL
+# The earliest end of a cool-down or a deferral among verified people in line. Somebody can be in
+# both, so nobody may be eligible at that time; the next settlement then finds the later end.
+READ_NEXT_HELD = """
+SELECT least((
+    SELECT min(eligible_at) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
+      AND verify_by IS NULL
+), (
+    SELECT min(not_before) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND not_before > %(now)s
+))
 """
 
 # People with an offered seat, by deadline.

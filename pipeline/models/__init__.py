@@ -13,16 +13,20 @@ from pipeline.models.annotations import (
     ApplicationTag,
     SavedView,
 )
-from pipeline.models.decisions import DecisionItem, PendingDecision
+from pipeline.models.decisions import (
+    NOTE_LENGTH,
+    DecisionItem,
+    DecisionNote,
+    PendingDecision,
+)
 from pipeline.models.emails import Email, EmailState
 from pipeline.models.forecasts import ForecastStatement, JobForecast
 from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
+from pipeline.models.job_templates import TEMPLATE_NAME_LENGTH, JobTemplate
 from pipeline.models.line import (
     FOUND_BY_KIND,
-    NOTE_LENGTH,
     Application,
     ApplicationRow,
-    DecisionNote,
     Event,
     NameWord,
     Standing,
@@ -63,6 +67,7 @@ __all__ = [
     "MOST_TIMES",
     "NOTE_LENGTH",
     "TAG_LENGTH",
+    "TEMPLATE_NAME_LENGTH",
     "TEXT_LENGTH",
     "URL_LENGTH",
     "VIEW_NAME_LENGTH",
@@ -88,6 +93,7 @@ __all__ = [
     "ImportRun",
     "JobForecast",
     "JobReference",
+    "JobTemplate",
     "NameWord",
     "PendingDecision",
     "PlannedSeats",

@@ -1,4 +1,4 @@
-"""Models of decisions that have been made but have not taken effect yet."""
+"""Models of decisions: those that have not taken effect yet, and the notes on all of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import Job
 from pipeline.domain.states import CHOSEN_REASONS, DECISIONS
-from pipeline.models.line import NOTE_LENGTH, Application
+from pipeline.models.line import Application
+
+NOTE_LENGTH = 1_000
 
 
 class PendingDecision(models.Model):
@@ -78,3 +80,25 @@ class DecisionItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.decision_id} {self.number} {self.state}"
+
+
+class DecisionNote(models.Model):
+    """A company's note on a decision or a reinstatement, by the `seq` of its event.
+
+    Kept out of the log, so that it can be erased.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    application = models.ForeignKey(
+        Application, models.CASCADE, related_name="decision_notes", db_index=False
+    )
+    seq = models.BigIntegerField()
+    text = models.CharField(max_length=NOTE_LENGTH)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("application", "seq", name="note_of_event"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.application_id)

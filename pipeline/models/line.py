@@ -17,10 +17,10 @@ from applicants.models import ERASED_NAME, NAME_LENGTH, Applicant
 from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 
-NOTE_LENGTH = 1_000
 # The kinds of events with an index of their own: not the frequent ones.
 FOUND_BY_KIND = (
-    "VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED REINSTATED WITHDRAWN REMOVED"
+    "VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED REINSTATED DEFERRED WITHDRAWN"
+    " REMOVED"
 ).split()
 
 
@@ -45,8 +45,9 @@ class Application(models.Model):
 
     Changed only under its job's lock. `ticket` and `tie` are its place in the order while it waits,
     `acknowledge_by` the deadline while it is pending, and `eligible_at` the end of the cool-down
-    after the last miss. `verify_by` is set until the address is proved: until then, the application
-    gets no seat, and at that time it lapses.
+    after the last miss. While `not_before` is ahead, the person wants no seat. `verify_by` is set
+    until the address is proved: until then, the application gets no seat, and at that time it
+    lapses.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -61,6 +62,7 @@ class Application(models.Model):
     tie = models.BigIntegerField(null=True)
     decay_count = models.IntegerField(default=0)
     eligible_at = models.DateTimeField(null=True)
+    not_before = models.DateTimeField(null=True)
     verify_by = models.DateTimeField(null=True)
     acknowledge_by = models.DateTimeField(null=True)
     deadline_extended = models.BooleanField(default=False)
@@ -90,6 +92,10 @@ class Application(models.Model):
                 name="a_deadline_while_pending",
                 condition=Q(status="PENDING_ACKNOWLEDGMENT", acknowledge_by__isnull=False)
                 | (~Q(status="PENDING_ACKNOWLEDGMENT") & Q(acknowledge_by__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="deferred_while_waiting",
+                condition=Q(not_before__isnull=True) | Q(status="WAITLIST"),
             ),
             models.CheckConstraint(
                 name="no_seat_unverified",
@@ -131,6 +137,12 @@ class Application(models.Model):
             ),
             models.Index(
                 "job",
+                "not_before",
+                name="waitlist_deferred",
+                condition=Q(status="WAITLIST", not_before__isnull=False),
+            ),
+            models.Index(
+                "job",
                 "ticket",
                 "tie",
                 name="waitlist_unverified",
@@ -166,6 +178,11 @@ class Application(models.Model):
         """Tell whether the address was proved or the company submitted the application."""
         return self.verify_by is None
 
+    @property
+    def held_until(self) -> datetime | None:
+        """Return the time before which no seat is offered: after a miss, or as the person asked."""
+        return max(filter(None, (self.eligible_at, self.not_before)), default=None)
+
 
 class ApplicationRow(NamedTuple):
     """Read-only application with the fields of the model `Application`."""
@@ -180,6 +197,7 @@ class ApplicationRow(NamedTuple):
     tie: int | None
     decay_count: int
     eligible_at: datetime | None
+    not_before: datetime | None
     verify_by: datetime | None
     acknowledge_by: datetime | None
     deadline_extended: bool
@@ -193,6 +211,11 @@ class ApplicationRow(NamedTuple):
     def is_verified(self) -> bool:
         """Tell whether the address was proved or the company submitted the application."""
         return self.verify_by is None
+
+    @property
+    def held_until(self) -> datetime | None:
+        """Return the time before which no seat is offered: after a miss, or as the person asked."""
+        return max(filter(None, (self.eligible_at, self.not_before)), default=None)
 
 
 class Event(models.Model):
@@ -272,25 +295,3 @@ class NameWord(models.Model):
 
     def __str__(self) -> str:
         return self.word
-
-
-class DecisionNote(models.Model):
-    """A company's note on a decision or a reinstatement, by the `seq` of its event.
-
-    Kept out of the log, so that it can be erased.
-    """
-
-    id = models.BigAutoField(primary_key=True)
-    application = models.ForeignKey(
-        Application, models.CASCADE, related_name="decision_notes", db_index=False
-    )
-    seq = models.BigIntegerField()
-    text = models.CharField(max_length=NOTE_LENGTH)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint("application", "seq", name="note_of_event"),
-        ]
-
-    def __str__(self) -> str:
-        return str(self.application_id)

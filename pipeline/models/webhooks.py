@@ -46,6 +46,9 @@ class WebhookEndpoint(models.Model):
     # The secret before the last rotation; signs too, until then.
     old_secret = models.BinaryField(null=True)
     old_secret_until = models.DateTimeField(null=True)
+    # The last rotation, so that a repetition of its request does not rotate again.
+    rotation_id = models.UUIDField(null=True)
+    rotated_at = models.DateTimeField(null=True)
     is_active = models.BooleanField(default=True)
     off_reason = models.CharField(max_length=7, choices=OffReason, default="", blank=True)
     off_at = models.DateTimeField(null=True)

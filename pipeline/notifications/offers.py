@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models.functions import Now
 
+from jobs.models import Job
+from jobs.quiet_hours import QuietHours, deadline_after, running_time
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
+from pipeline.domain.states import TIME_ZONE
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications.applicant_emails import (
     HALF,
@@ -41,24 +45,29 @@ LONGEST_GUARD = timedelta(minutes=1)
 LEAST_DELAY, LEAST_PART = timedelta(seconds=30), 0.02
 
 
-def offer_checkpoints(offered_at: datetime, deadline: datetime) -> list[tuple[datetime, str]]:
-    """Return when to look at an offer and what for, in order."""
-    window = deadline - offered_at
-    found = [(deadline - min(LONGEST_GUARD, window / 10), GUARD)]
+class OfferTimes(NamedTuple):
+    """Times of an offer: when it was made, its deadline, and the quiet hours of its person."""
+
+    offered_at: datetime
+    deadline: datetime
+    quiet: QuietHours | None = None
+
+
+def offer_checkpoints(times: OfferTimes) -> list[tuple[datetime, str]]:
+    """Return when to look at an offer and what for, in order. No reminder is in quiet hours."""
+    offered_at, deadline, quiet = times
+    window = running_time(offered_at, deadline, quiet)
+    found = [(deadline - min(LONGEST_GUARD, (deadline - offered_at) / 10), GUARD)]
     if window >= LEAST_FOR_HOUR:
-        found.append((deadline - timedelta(hours=1), HOUR))
+        found.append((deadline_after(offered_at, window - timedelta(hours=1), quiet), HOUR))
     if window >= LEAST_FOR_HALF:
-        found.append((offered_at + window / 2, HALF))
+        found.append((deadline_after(offered_at, window / 2, quiet), HALF))
     return sorted(found)
 
 
-def first_offer_reminder(
-    offered_at: datetime, deadline: datetime, after: datetime
-) -> datetime | None:
+def first_offer_reminder(times: OfferTimes, after: datetime) -> datetime | None:
     """Return when the next reminder of an offer is due after a time; None if there is none."""
-    later = [
-        at for at, what in offer_checkpoints(offered_at, deadline) if at > after and what != GUARD
-    ]
+    later = [at for at, what in offer_checkpoints(times) if at > after and what != GUARD]
     return later[0] if later else None
 
 
@@ -67,12 +76,12 @@ def watch_offer(application_id: UUID, seq: int) -> str:
 
     Raises tasks.errors.Retry when the mail server cannot take a reminder now.
     """
-    application = Application.objects.select_related("applicant").filter(id=application_id).first()
+    application = _offered_application(application_id)
     if application is None or not is_emailed_offer_open(application, seq):
         close_offer_reminders(application_id, seq, OVER)
         return "over"
     now = database_now()
-    due = [what for at, what in offer_checkpoints(*_offer_times(application)) if at <= now]
+    due = [what for at, what in offer_checkpoints(_offer_times(application)) if at <= now]
     _watch_offer_again(application, seq, now)
     if not due:  # an extension made it too early
         return "nothing"
@@ -91,14 +100,15 @@ def guard_offer(application_id: UUID, seq: int) -> str:
     It is called shortly before the deadline. After an extension it need not be called again: an
     offer is extended once.
     """
-    application = Application.objects.filter(id=application_id).first()
+    application = _offered_application(application_id)
     if application is None or not is_emailed_offer_open(application, seq):
         return "over"
-    done, (offered_at, deadline) = "nothing", _offer_times(application)
+    done, times = "nothing", _offer_times(application)
     email = _offer_email(application_id, seq)
     # It was neither taken by the mail server nor refused permanently.
     if email is None or email.state == EmailState.QUEUED or email.problem == UNREACHABLE:
-        done = "extended" if _extend_offer(application_id, deadline - offered_at) else "too late"
+        window = times.deadline - times.offered_at
+        done = "extended" if _extend_offer(application_id, window) else "too late"
         application.refresh_from_db(fields=["acknowledge_by"])
     _watch_offer_again(application, seq, database_now())
     return done
@@ -121,23 +131,31 @@ def extend_offer_for_email_delay(application_id: UUID, seq: int) -> bool:
     row = _offer_email(application_id, seq)
     if event is None or row is None or row.state != EmailState.SENT or not is_offer_event(event):
         return False
-    window = datetime.fromisoformat(event.data["deadline"]) - event.at
-    delay = row.state_at - event.at
+    zone = event.data.get(TIME_ZONE, "")
+    quiet = Job.objects.get(id=event.job_id).policy.quiet_hours(zone)
+    window = running_time(event.at, datetime.fromisoformat(event.data["deadline"]), quiet)
+    delay = running_time(event.at, row.state_at, quiet)
     if delay <= max(LEAST_DELAY, window * LEAST_PART):
         return False
     application = Application.objects.get(id=application_id)
     return is_emailed_offer_open(application, seq) and _extend_offer(application_id, delay)
 
 
-def _offer_times(application: Application) -> tuple[datetime, datetime]:
-    """Return when an open offer was made, and its deadline."""
+def _offered_application(application_id: UUID) -> Application | None:
+    rows = Application.objects.select_related("applicant", "job")
+    return rows.filter(id=application_id).first()
+
+
+def _offer_times(application: Application) -> OfferTimes:
+    """Return when an open offer was made, its deadline, and quiet hours by the present policy."""
     assert application.promoted_at  # noqa: S101  it is open
     assert application.acknowledge_by  # noqa: S101  offers have a deadline
-    return application.promoted_at, application.acknowledge_by
+    quiet = application.job.policy.quiet_hours(application.applicant.time_zone)
+    return OfferTimes(application.promoted_at, application.acknowledge_by, quiet)
 
 
 def _watch_offer_again(application: Application, seq: int, now: datetime) -> None:
-    at = first_offer_reminder(*_offer_times(application), after=now)
+    at = first_offer_reminder(_offer_times(application), after=now)
     if at is not None:
         enqueue(
             WATCH,

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 
 from applicants.mail import NOWHERE
-from pipeline.domain.states import ActorKind, EventType, Reason
+from pipeline.domain.states import TIME_ZONE, ActorKind, EventType, Reason
 from pipeline.line import follow_up
 from pipeline.line.event_log import LogEntry, parse_logged_time
 from pipeline.line.locked_job import LockedJob
@@ -20,6 +20,7 @@ from pipeline.notifications.offers import (
     GUARD_PRIORITY,
     GUARD_TASK,
     WATCH,
+    OfferTimes,
     first_offer_reminder,
     offer_checkpoints,
 )
@@ -52,20 +53,17 @@ def outbox_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
         # Whoever proves the address and is offered a seat at once gets one email, the offer.
         if event_has_email(entry)
         if entry.event != EventType.VERIFIED or entry.application_id not in offered
-        for task in _outbox_tasks_of(entry)
+        for task in _outbox_tasks_of(job, entry)
     ]
 
 
-def _outbox_tasks_of(entry: LogEntry) -> Iterator[NewTask]:
+def _outbox_tasks_of(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
     if is_offer_event(entry):
         yield _outbox_task(EVENT, entry, OFFER_PRIORITY)
-        deadline = parse_logged_time(entry.data["deadline"])
-        if deadline is not None:
-            guarded = next(
-                at for at, what in offer_checkpoints(entry.at, deadline) if what == GUARD
-            )
+        if (times := _logged_offer_times(job, entry)) is not None:
+            guarded = next(at for at, what in offer_checkpoints(times) if what == GUARD)
             yield _outbox_task(GUARD_TASK, entry, GUARD_PRIORITY, run_after=guarded)
-            reminded = first_offer_reminder(entry.at, deadline, after=entry.at)
+            reminded = first_offer_reminder(times, after=entry.at)
             if reminded is not None:
                 yield _outbox_task(WATCH, entry, OFFER_PRIORITY, run_after=reminded)
         return
@@ -90,10 +88,17 @@ def _outbox_tasks_of_sandbox(job: LockedJob, entries: list[LogEntry]) -> Iterato
     yield _record_task(job.id, entries[0].seq, entries[-1].seq)
     ahead = timedelta(seconds=job.clock_offset_seconds)
     for entry in entries:
-        deadline = parse_logged_time(entry.data["deadline"]) if is_offer_event(entry) else None
-        for at, what in offer_checkpoints(entry.at, deadline) if deadline else ():
+        times = _logged_offer_times(job, entry) if is_offer_event(entry) else None
+        for at, what in offer_checkpoints(times) if times else ():
             if what != GUARD and at > (job.settles_until or job.now):
                 yield _record_task(job.id, entry.seq, entry.seq, run_after=at - ahead)
+
+
+def _logged_offer_times(job: LockedJob, entry: LogEntry) -> OfferTimes | None:
+    """Return the times of an offer that was just logged."""
+    deadline = parse_logged_time(entry.data["deadline"])
+    quiet = job.policy.quiet_hours(entry.data.get(TIME_ZONE, ""))
+    return OfferTimes(entry.at, deadline, quiet) if deadline else None
 
 
 def _record_task(

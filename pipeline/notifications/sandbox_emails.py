@@ -13,12 +13,12 @@ from uuid import UUID
 
 from jobs.models import Job
 from pipeline.database.instants import database_now
-from pipeline.domain.states import EventType, Status
+from pipeline.domain.states import TIME_ZONE, EventType, Status
 from pipeline.line.event_log import parse_logged_time
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications.applicant_emails import Cause, id_of_email, kind_of_email
 from pipeline.notifications.messages import event_has_email, is_offer_event
-from pipeline.notifications.offers import GUARD, offer_checkpoints
+from pipeline.notifications.offers import GUARD, OfferTimes, offer_checkpoints
 
 RECORD = "email.sandbox"  # the type of the task
 
@@ -37,8 +37,8 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     Also the reminders of the offers that these events make or end, and after an advance of the
     clock those of all open offers. Repeating it is harmless.
     """
-    offset = Job.objects.values_list("clock_offset_seconds", flat=True).get(id=job_id)
-    now = database_now(ahead_seconds=offset)
+    job = Job.objects.get(id=job_id)
+    now = database_now(ahead_seconds=job.clock_offset_seconds)
     events = list(
         Event.objects.filter(job_id=job_id, seq__range=(first_seq, last_seq)).order_by("seq")
     )
@@ -53,7 +53,8 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     for offer in _offers_in(job_id, events, now):
         deadline = parse_logged_time(offer.event.data["deadline"])
         assert deadline is not None  # noqa: S101  offers have a deadline
-        for at, what in offer_checkpoints(offer.event.at, deadline):
+        quiet = job.policy.quiet_hours(offer.event.data.get(TIME_ZONE, ""))
+        for at, what in offer_checkpoints(OfferTimes(offer.event.at, deadline, quiet)):
             if what != GUARD and at < min(offer.over_at, now):
                 cause = Cause(_about(offer.event), offer.event.seq, reminder=what)
                 rows.append(_sent(cause, offer.event, at))

@@ -110,6 +110,8 @@ HASHES = frozenset(
 OF_COMPANIES = frozenset(
     "jobs_apikey.name jobs_company.name jobs_jobposting.description jobs_jobposting.location"
     " jobs_jobposting.title pipeline_jobreference.external_id pipeline_jobreference.metadata"
+    " pipeline_jobtemplate.description pipeline_jobtemplate.location pipeline_jobtemplate.name"
+    " pipeline_jobtemplate.title"
     " pipeline_webhookendpoint.description"
     " pipeline_webhookendpoint.url".split()
 )
@@ -118,13 +120,14 @@ OF_COMPANIES = frozenset(
 CODES = frozenset(
     "auth_group.name auth_permission.codename auth_permission.name django_admin_log.object_id"
     " django_content_type.app_label django_content_type.model django_migrations.app"
-    " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_membership.role"
+    " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.quiet_from"
+    " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
     " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
-    " pipeline_jobforecast.positions"
+    " pipeline_jobforecast.positions pipeline_jobtemplate.rules"
     " pipeline_pendingdecision.outcome pipeline_pendingdecision.reason"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
     " pipeline_importrun.trouble pipeline_importrun.admitted_seqs pipeline_producer.types"

@@ -24,9 +24,9 @@ AT_ONCE = 2_000
 
 # What an event's data shows of the line. Everything else is left out.
 SHOWN = frozenset(
-    "ticket tie decay_count deadline eligible_at verify_by places missed active pending waiting"
-    " unverified next_ticket status capacity policy planned_seats_id"
-    " draw_at seed algorithm drawn".split()
+    "ticket tie decay_count deadline eligible_at not_before verify_by places missed active pending"
+    " waiting unverified next_ticket status capacity policy planned_seats_id draw_at seed algorithm"
+    " drawn".split()
 )
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"

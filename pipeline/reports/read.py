@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import NAMESPACE_OID, UUID, uuid5
 
+from pipeline.database.replica import reads_replica
 from pipeline.models import WeeklyReport
 from pipeline.selectors.page import Page
 from tasks.models import Schedule, Task
@@ -16,6 +17,7 @@ KEY = "report.weekly"
 LOOKED_AT = 200
 
 
+@reads_replica
 def reports_of(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyReport]:
     """Return a job's reports, last week first, in one query. `before` continues after a week."""
     reports = WeeklyReport.objects.filter(job_id=job_id)
@@ -33,6 +35,7 @@ class Shelf:
     later: date | None
 
 
+@reads_replica
 def report_of(job_id: UUID, week: date) -> Shelf | None:
     """Return a job's report for the week that begins on a day, in three queries.
 

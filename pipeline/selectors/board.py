@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import F, Q
 
 from jobs.models import Job
 from pipeline.database.instants import one_instant
+from pipeline.database.replica import reads_replica
 from pipeline.models import Application
 from pipeline.selectors import sql
 from pipeline.selectors.applications import (
@@ -68,6 +70,7 @@ class Board:
         return self.facts.now
 
 
+@reads_replica
 def read_board(
     job_id: UUID,
     *,
@@ -150,13 +153,14 @@ def read_decay_worker_for_board(job_id: UUID | None = None) -> DecayWorkerStatus
 
 _NEXT = """
 SELECT name FROM (
-    SELECT name, eligible_at, ticket, tie FROM pipeline_application
+    SELECT name, greatest(eligible_at, not_before) AS held_until, ticket, tie
+    FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by IS NULL
       AND ticket >= (SELECT head_ticket FROM jobs_job WHERE id = %(job)s)
       AND id <> ALL(%(leaving)s::uuid[])
     ORDER BY ticket, tie LIMIT %(ahead)s
 ) front
-WHERE eligible_at IS NULL OR eligible_at <= statement_timestamp() + make_interval(
+WHERE held_until IS NULL OR held_until <= statement_timestamp() + make_interval(
     secs => (SELECT clock_offset_seconds FROM jobs_job WHERE id = %(job)s))
 ORDER BY ticket, tie LIMIT %(most)s
 """
@@ -167,7 +171,8 @@ def read_board_next_in_line(
 ) -> list[str]:
     """Return the names of the first people who could be promoted, in order, in one query.
 
-    Only the first 200 in line are searched, so the list is too short if more are in a cool-down.
+    Only the first 200 in line are searched, so the list is too short if more are in a cool-down or
+    have deferred.
     Those who are `leaving` are left out.
     """
     values: dict[str, Any] = {
@@ -241,7 +246,17 @@ def _board_promotion_facts(
     job: Job, activity: RecentActivity, worker: DecayWorkerStatus
 ) -> PromotionFacts:
     waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
-    cooling = waiting.filter(eligible_at__isnull=False, verify_by=None).order_by("eligible_at")
+    # Everybody's later end, of the cool-down or of what they asked for, and the earliest of these.
+    cooling = waiting.filter(
+        Q(not_before=None) | Q(not_before__lte=F("eligible_at")),
+        eligible_at__isnull=False,
+        verify_by=None,
+    )
+    deferring = waiting.filter(
+        Q(eligible_at=None) | Q(eligible_at__lt=F("not_before")), not_before__isnull=False
+    )
+    ends = cooling.order_by("eligible_at").values_list("eligible_at")[:1]
+    ends = ends.union(deferring.order_by("not_before").values_list("not_before")[:1])
     lapsing = waiting.filter(verify_by__isnull=False).order_by("verify_by")
     if not job.unverified_count:
         lapsing = lapsing.none()  # without a query
@@ -255,7 +270,7 @@ def _board_promotion_facts(
         unverified=job.unverified_count,
         now=worker.now + ahead,
         first_deadline=activity.first_deadline,
-        first_eligible=cooling.values_list("eligible_at", flat=True).first(),
+        first_eligible=min((end for (end,) in ends), default=None),
         first_verify_by=lapsing.values_list("verify_by", flat=True).first(),
         last_promotion=activity.last_promotion,
         worker_seen=worker.seen and worker.seen + ahead,

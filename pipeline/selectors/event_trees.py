@@ -27,6 +27,7 @@ FOUND_BY_KIND = [
     EventType.DECAYED,
     EventType.LAPSED,
     EventType.REINSTATED,
+    EventType.DEFERRED,
     EventType.WITHDRAWN,
     EventType.REMOVED,
 ]

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import UnknownPlace
 from pipeline.models import Event
 from pipeline.selectors.page import Page
@@ -44,6 +45,7 @@ ORDER BY txid DESC, id DESC LIMIT 1
 """
 
 
+@reads_replica
 def end_of_feed(company_id: UUID) -> FeedPlace | None:
     """Return the place after the last event in a company's feed; None if it is empty. One query."""
     with connection.cursor() as cursor:
@@ -52,6 +54,7 @@ def end_of_feed(company_id: UUID) -> FeedPlace | None:
     return FeedPlace(*row) if row else None
 
 
+@reads_replica
 def feed_of(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:
     """Return a page of a company's feed after a place (two queries), or from its start (one).
 

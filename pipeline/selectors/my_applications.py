@@ -30,6 +30,7 @@ class MyApplicationState(NamedTuple):
     status: str
     is_late: bool | None
     is_cooling: bool | None
+    is_deferring: bool | None
 
     @property
     def is_live(self) -> bool:
@@ -60,8 +61,9 @@ def my_application_states(applicant_id: UUID) -> list[MyApplicationState]:
     facts = rows.annotate(
         late=ExpressionWrapper(Q(acknowledge_by__lte=Now()), BooleanField()),
         cooling=ExpressionWrapper(Q(eligible_at__gt=Now()), BooleanField()),
+        deferring=ExpressionWrapper(Q(not_before__gt=Now()), BooleanField()),
     )
-    found = facts.values_list(*columns, "late", "cooling")[:MOST_APPLICATIONS]
+    found = facts.values_list(*columns, "late", "cooling", "deferring")[:MOST_APPLICATIONS]
     return [MyApplicationState(*row) for row in found]
 
 

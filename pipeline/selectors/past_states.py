@@ -51,6 +51,7 @@ class PastPlace:
     ticket: int | None = None
     tie: int | None = None
     eligible_at: datetime | None = None
+    not_before: datetime | None = None
     verify_by: datetime | None = None
     acknowledge_by: datetime | None = None
     deadline_extended: bool = False
@@ -65,6 +66,7 @@ class PastPlace:
         self.ticket, self.tie = data.get("ticket"), data.get("tie")
         self.acknowledge_by = parse_logged_time(data.get("deadline"))
         self.eligible_at = parse_logged_time(data.get("eligible_at"))
+        self.not_before = parse_logged_time(data.get("not_before"))
         self.verify_by = parse_logged_time(data.get("verify_by"))
 
     @property

@@ -98,6 +98,7 @@ SELECT job.id, (
             AND at > {_NOW} - make_interval(secs => %(span)s) LIMIT %(most)s)
         UNION ALL
         (SELECT FROM pipeline_event WHERE job_id = job.id AND event = 'LAPSED'
+            AND from_status = 'PENDING_ACKNOWLEDGMENT'
             AND at > {_NOW} - make_interval(secs => %(span)s) LIMIT %(most)s)
     ) missed
 ), (

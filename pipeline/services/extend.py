@@ -6,6 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from jobs.models import JobStatus
+from jobs.quiet_hours import deadline_after
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Move
 from pipeline.line.effects import has_just_missed
@@ -23,6 +24,8 @@ def extend_deadline(
 ) -> Application:
     """Move the deadline of an offered seat back by `seconds`, at most by one window.
 
+    In quiet hours these seconds do not run either.
+
     For the system only, after an outage of ours or an email that could not be sent. Raises
     AcknowledgmentExpired if the deadline has passed; IllegalMove if no seat is on offer, this offer
     was extended before or the job has closed; ValueError if `seconds` is out of range. With
@@ -38,7 +41,8 @@ def extend_deadline(
     deadline = application.acknowledge_by
     if deadline is None or application.deadline_extended or job.status is JobStatus.CLOSED:
         raise IllegalMove(status=application.status, move=Move.EXTEND)
-    application.acknowledge_by = deadline + timedelta(seconds=seconds)
+    quiet = job.quiet_hours_of(application)
+    application.acknowledge_by = deadline_after(deadline, timedelta(seconds=seconds), quiet)
     make_move(job, application, Move.EXTEND)
     write(job, commit=True)
     return application

@@ -11,6 +11,7 @@ from django.db import OperationalError, connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from jobs.quiet_hours import running_time
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Status
 from pipeline.models import Application, Heartbeat
@@ -95,14 +96,14 @@ def extend_after_outage() -> int:
 
 
 def _open_offers() -> QuerySet[Application]:
-    """Return the open offers that were not extended yet, by deadline, with their jobs.
+    """Return the open offers that were not extended yet, by deadline, with their jobs and people.
 
     Those of sandboxes are left out: time there is not ours.
     """
     offers = Application.objects.filter(
         status=Status.PENDING_ACKNOWLEDGMENT, deadline_extended=False, job__is_test=False
     )
-    return offers.select_related("job").order_by("acknowledge_by")
+    return offers.select_related("job", "applicant").order_by("acknowledge_by")
 
 
 def _make_up_for_silence(of: str, begun: datetime, ended: datetime, locked: set[UUID]) -> int:
@@ -110,8 +111,10 @@ def _make_up_for_silence(of: str, begun: datetime, ended: datetime, locked: set[
     for offer in _open_offers().filter(acknowledge_by__gt=ended, promoted_at__lt=ended):
         assert offer.promoted_at is not None  # noqa: S101  it was offered
         assert offer.acknowledge_by is not None  # noqa: S101  offers have a deadline
-        lost = ended - max(begun, offer.promoted_at)
-        if lost > (offer.acknowledge_by - offer.promoted_at) * LEAST_PART:
+        quiet = offer.job.policy.quiet_hours(offer.applicant.time_zone)
+        lost = running_time(max(begun, offer.promoted_at), ended, quiet)
+        window = running_time(offer.promoted_at, offer.acknowledge_by, quiet)
+        if lost > window * LEAST_PART:
             extended += _extend_offer(offer, lost, locked)
             skipped += offer.job_id in locked
     if not skipped:  # else the silence stays recorded, and the next call tries again

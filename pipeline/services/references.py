@@ -8,7 +8,9 @@ from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
 
-from pipeline.domain.errors import ExternalIdTaken
+from applicants.models import ERASED
+from pipeline.domain.errors import ExternalIdTaken, PersonErased
+from pipeline.line import sql
 from pipeline.models import ApplicationReference, Reference
 from tasks.advisory_locks import EXTERNAL_IDS
 
@@ -25,9 +27,15 @@ def change_application_reference(
 ) -> None:
     """Change what the company attached to an application: `external_id`, `metadata` or both.
 
-    Neither concerns the line, so this takes no lock and is in no log. Raises ExternalIdTaken.
+    Neither concerns the line, so this does not lock the job and is in no log. Raises
+    ExternalIdTaken, and PersonErased, since either may name the person.
     """
     if changes:
+        with connection.cursor() as cursor:  # waits for an erasure that runs, or it for this
+            cursor.execute(sql.HOLD_PERSON_OF, {"application": application_id})
+            [[email]] = cursor.fetchall()
+        if email.startswith(ERASED):
+            raise PersonErased
         row = ApplicationReference(application_id=application_id, company_id=company_id, **changes)
         write_reference(row, changes)
 

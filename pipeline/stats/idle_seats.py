@@ -21,6 +21,7 @@ from django.db.models import F, Max, Sum
 
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
+from pipeline.database.replica import reads_replica
 from pipeline.selectors.past_states import past_seq_at
 from pipeline.stats.job_week import DAYS, Week
 
@@ -60,7 +61,8 @@ class SeatLedger:
     used: timedelta = _NONE
     # Offered to people who did not answer.
     missed: timedelta = _NONE
-    # Free while the job was open and everyone verified on the waitlist was in a cool-down.
+    # Free while the job was open and everyone verified on the waitlist was in a cool-down or had
+    # asked for no seat yet.
     cooldown: timedelta = _NONE
     # Free while the job was open and no verified person waited.
     nobody: timedelta = _NONE
@@ -147,6 +149,7 @@ class IdleSeats:
         return sum((ledger for _, ledger in self.weeks), SeatLedger())
 
 
+@reads_replica
 def idle_seats_of_job(job: Job, *, weeks: int, zone: str) -> IdleSeats:
     """Return a job's ledger of the last weeks, the present one included, in a few queries."""
     now = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
@@ -173,6 +176,7 @@ def idle_seats_in_week(job: Job, week: Week) -> SeatLedger | None:
     return fold_seat_time(states, misses, [week.start, week.end])[0]
 
 
+@reads_replica
 def idle_seats_of_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSeats:
     """Return the ledger of a company's jobs added up, in two or three queries.
 

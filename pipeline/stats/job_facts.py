@@ -46,7 +46,7 @@ SELECT event, CASE WHEN event IN ('REMOVED', 'REINSTATED')
 FROM pipeline_event
 WHERE job_id = %(job)s AND seq > %(after)s
   AND (event <> 'APPLIED' OR to_status = 'PENDING_ACKNOWLEDGMENT')
-  AND NOT (event = 'LAPSED' AND coalesce(data ->> 'reason', '') = 'UNVERIFIED')
+  AND (event <> 'LAPSED' OR from_status = 'PENDING_ACKNOWLEDGMENT')
 GROUP BY 1, 2
 """
 

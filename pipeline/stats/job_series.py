@@ -16,6 +16,7 @@ from django.db import connection
 
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
+from pipeline.database.replica import reads_replica
 from pipeline.models import Event
 from pipeline.selectors.past_states import past_seq_at
 
@@ -73,6 +74,7 @@ class Series:
     seat_time: SeatTime
 
 
+@reads_replica
 def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
     """Return a job's figures for the last `back`, or for all time, in three or four queries.
 
@@ -103,8 +105,8 @@ class _Span:
 # event happened before. Its time counts from the span's start.
 _READ = """
 WITH told AS MATERIALIZED (
-    SELECT seq, application_id, event, to_status, greatest(at, %(start)s) AS at, effective_at,
-           at >= %(start)s AS inside,
+    SELECT seq, application_id, event, from_status, to_status, effective_at,
+           greatest(at, %(start)s) AS at, at >= %(start)s AS inside,
            (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
            (data ->> 'waiting')::int AS waiting,
            count(*) FILTER (WHERE application_id IS NULL) OVER (ORDER BY seq) AS version
@@ -150,7 +152,9 @@ WITH told AS MATERIALIZED (
     WHERE wait_seconds IS NOT NULL GROUP BY edge
 ), hours AS (
     SELECT extract(hour FROM effective_at AT TIME ZONE %(zone)s)::int AS hour, count(*) AS n
-    FROM told WHERE inside AND event IN ('DECAYED', 'LAPSED') GROUP BY hour
+    FROM told
+    WHERE inside AND event IN ('DECAYED', 'LAPSED') AND from_status = 'PENDING_ACKNOWLEDGMENT'
+    GROUP BY hour
 )
 SELECT (SELECT jsonb_agg(jsonb_build_array(at, held, waiting, capacity) ORDER BY at) FROM points),
        (SELECT to_jsonb(percentile_cont(%(shares)s::float8[])
@@ -160,7 +164,8 @@ SELECT (SELECT jsonb_agg(jsonb_build_array(at, held, waiting, capacity) ORDER BY
        (SELECT jsonb_object_agg(hour, n) FROM hours),
        count(*) FILTER (WHERE inside),
        count(*) FILTER (WHERE inside AND event = 'ACKNOWLEDGED'),
-       count(*) FILTER (WHERE inside AND event IN ('DECAYED', 'LAPSED')),
+       count(*) FILTER (WHERE inside AND event IN ('DECAYED', 'LAPSED')
+                        AND from_status = 'PENDING_ACKNOWLEDGMENT'),
        sum(seconds * active), sum(seconds * pending),
        sum(seconds * free) FILTER (WHERE status = 'OPEN' AND waiting = 0),
        sum(seconds * free) FILTER (WHERE status = 'OPEN' AND waiting > 0),

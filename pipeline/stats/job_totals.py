@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import Outcome, Status
 
@@ -70,7 +71,7 @@ class JobTotals:
     acknowledged: int
     # DECAYED events: missed deadlines after which the person kept a place in line.
     decay_events: int
-    # LAPSED events: one missed deadline too many.
+    # LAPSED events after an offer: one missed deadline too many. Not those of unverified people.
     lapse_events: int
     conversion: ConversionTotals
     # Events that freed a seat: decays, lapses, withdrawals, decisions.
@@ -173,7 +174,7 @@ SELECT count(*), {_tally_in_totals("status")}, {_tally_in_totals("outcome")},
        {_spread_in_totals("seconds", "people")}, {_spread_in_totals("seconds", "answers")},
        count(*) FILTER (WHERE event = 'ACKNOWLEDGED'),
        count(*) FILTER (WHERE event = 'DECAYED'),
-       count(*) FILTER (WHERE event = 'LAPSED'),
+       count(*) FILTER (WHERE event = 'LAPSED' AND from_status = 'PENDING_ACKNOWLEDGMENT'),
        count(*) FILTER (WHERE event = 'APPLIED'),
        (SELECT count(*) FROM people WHERE seated),
        count(*) FILTER (WHERE outcome = 'HIRED'),
@@ -189,6 +190,7 @@ FROM told
 """  # noqa: S608
 
 
+@reads_replica
 def totals_of_job(job_id: UUID) -> JobTotals:
     """Return a job's figures, in one query. Raises JobNotFound."""
     with connection.cursor() as cursor:

@@ -103,7 +103,8 @@ WITH told AS MATERIALIZED (
            count(*) FILTER (WHERE event = 'PROMOTED' OR event = 'APPLIED'
                             AND to_status = 'PENDING_ACKNOWLEDGMENT') AS offered,
            count(*) FILTER (WHERE event = 'ACKNOWLEDGED') AS confirmed,
-           count(*) FILTER (WHERE event IN ('DECAYED', 'LAPSED')) AS missed
+           count(*) FILTER (WHERE event IN ('DECAYED', 'LAPSED')
+                            AND from_status = 'PENDING_ACKNOWLEDGMENT') AS missed
     FROM happened GROUP BY day
 ), decided AS (
     SELECT outcome, count(*) AS n FROM happened WHERE event = 'REMOVED' GROUP BY outcome
@@ -142,7 +143,8 @@ SELECT jsonb_build_object(
     'promoted', (SELECT count(*) FROM happened WHERE event = 'PROMOTED'),
     'confirmed', (SELECT count(*) FROM happened WHERE event = 'ACKNOWLEDGED'),
     'missed', (SELECT coalesce(sum(missed), 0) FROM days),
-    'lapsed', (SELECT count(*) FROM happened WHERE event = 'LAPSED'),
+    'lapsed', (SELECT count(*) FROM happened
+               WHERE event = 'LAPSED' AND from_status = 'PENDING_ACKNOWLEDGMENT'),
     'withdrawn', (SELECT count(*) FROM happened WHERE event = 'WITHDRAWN'),
     'closed_out', (SELECT count(*) FROM happened WHERE event = 'CLOSED_OUT'),
     'decided', (SELECT coalesce(jsonb_object_agg(outcome, n), '{}') FROM decided),

@@ -22,6 +22,7 @@ WITH job AS MATERIALIZED (
         SELECT FROM pipeline_application
         WHERE job_id = job.id AND status = 'WAITLIST' AND ticket >= job.head_ticket
           AND (eligible_at IS NULL OR eligible_at <= statement_timestamp())
+          AND (not_before IS NULL OR not_before <= statement_timestamp())
           AND verify_by IS NULL
         LIMIT job.seats_free
     ) eligible)) AS seats

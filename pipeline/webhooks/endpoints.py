@@ -16,6 +16,7 @@ from jobs.models import Company
 from pipeline.domain.errors import (
     TooManyWebhooks,
     WebhookAlreadyMade,
+    WebhookAlreadyRotated,
     WebhookNotFound,
     WebhookOff,
 )
@@ -114,17 +115,30 @@ def change_webhook_endpoint(
 
 
 @transaction.atomic
-def rotate_endpoint_secret(*, company_id: UUID, endpoint_id: UUID) -> tuple[WebhookEndpoint, str]:
+def rotate_endpoint_secret(
+    *, company_id: UUID, endpoint_id: UUID, rotation_id: UUID | None = None
+) -> tuple[WebhookEndpoint, str]:
     """Give an endpoint a new secret, and return both; the one before signs too for a day.
 
-    One that cannot be read any more is gone at once. Raises WebhookNotFound.
+    One that cannot be read any more is gone at once. With a `rotation_id` this happens once: the
+    same again within SHOWN_AGAIN_FOR returns the same secret, and later raises
+    WebhookAlreadyRotated. Raises WebhookNotFound.
     """
-    endpoint, secret = locked_webhook_endpoint(company_id, endpoint_id), new_webhook_secret()
+    endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+    if rotation_id and endpoint.rotation_id == rotation_id:
+        fresh = WebhookEndpoint.objects.filter(rotated_at__gt=Now() - SHOWN_AGAIN_FOR)
+        if not fresh.filter(id=endpoint.id).exists():
+            raise WebhookAlreadyRotated(existing_id=endpoint.id)
+        security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(endpoint))
+        return endpoint, decrypt_webhook_secret(endpoint.secret, endpoint.id)
+    secret = new_webhook_secret()
     is_readable = is_webhook_secret_readable(endpoint.secret, endpoint.id)
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         old_secret=endpoint.secret if is_readable else None,
         old_secret_until=Now() + OLD_SECRET_FOR if is_readable else Now(),
         secret=encrypt_webhook_secret(secret, endpoint.id),
+        rotation_id=rotation_id,
+        rotated_at=Now(),
     )
     endpoint.refresh_from_db()
     security.info("webhook.secret_rotated", extra=_webhook_endpoint_ids(endpoint))

@@ -13,8 +13,9 @@ from statistics import median
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from pipeline.domain.states import EventType, Status
+from pipeline.domain.states import TIME_ZONE, EventType, Status
 
+_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED)
 _UNANSWERED = frozenset((EventType.DECAYED, EventType.LAPSED, EventType.CLOSED_OUT))
 
 
@@ -42,9 +43,13 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True)
 class Behaviour:
-    """Behaviour of one person. `reviews` are the times that reviews took; None: it still lasts."""
+    """Behaviour of one person. `reviews` are the times that reviews took; None: it still lasts.
+
+    `zones` are the time zones by which offers left out the quiet hours; empty if they had none.
+    """
 
     answers: list[Answer] = field(default_factory=list)
+    zones: list[str] = field(default_factory=list)
     extensions: dict[int, tuple[timedelta, timedelta]] = field(default_factory=dict)
     reviews: list[timedelta | None] = field(default_factory=list)
 
@@ -54,6 +59,10 @@ class Behaviour:
         To more offers than there were, they answer as to the last, and without any as is usual.
         """
         return self.answers[min(number, len(self.answers) - 1)] if self.answers else usual
+
+    def zone(self, number: int) -> str:
+        """Return the time zone of the person's offer of that number, or else the last one."""
+        return self.zones[min(number, len(self.zones) - 1)] if self.zones else ""
 
     def review(self, number: int, usual: timedelta | None) -> timedelta | None:
         """Return how long the person's review of that number lasts, from 0 on."""
@@ -74,7 +83,7 @@ def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
     of: dict[UUID, Behaviour] = {}
     last: dict[UUID, LoggedEvent] = {}
     for event in log:
-        if event.application_id is None or event.event == EventType.VERIFIED:
+        if event.application_id is None or event.event in _WITHOUT_CHOICE:
             continue
         person = of.setdefault(event.application_id, Behaviour())
         before = last.get(event.application_id)
@@ -85,6 +94,7 @@ def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
         _note_ending(person, event, before)
         if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
             person.answers.append(Answer(None, confirmed=False))
+            person.zones.append(event.data.get(TIME_ZONE, ""))
         elif event.to_status == Status.ACTIVE:
             person.reviews.append(None)
         last[event.application_id] = event

@@ -135,8 +135,8 @@ class Simulation:
 
     def _is_eligible(self, who: UUID) -> bool:
         person = self.people[who]
-        cools = person.eligible_at is not None and person.eligible_at > self.now
-        return person.verify_by is None and not cools
+        ends = (person.eligible_at, person.not_before)
+        return person.verify_by is None and not any(end and end > self.now for end in ends)
 
     def _move(self, person: Person, event: EventType, to: Status) -> None:
         """Move a person, and plan what follows from it."""
@@ -148,14 +148,15 @@ class Simulation:
         offered = Status.PENDING_ACKNOWLEDGMENT
         self._pending += (to is offered) - (before is offered)
         person.status, person.ticket, person.tie, person.deadline = to, None, None, None
-        person.can_go_back = False
+        person.can_go_back, person.not_before = False, None
         if to is Status.WAITLIST:
             self._queue_up(person)
         elif to is Status.PENDING_ACKNOWLEDGMENT:
             behind = self.policy.places_lost(person.misses)
             joins = (self.next_ticket + behind, len(self.events) + 1)
             person.before_offer = place or joins
-            person.eligible_at, person.deadline = None, self.policy.deadline(self.now)
+            zone = self.behaviours.of[person.id].zone(person.offers)
+            person.eligible_at, person.deadline = None, self.policy.deadline(self.now, zone)
             heappush(self._due, (person.deadline, person.id))
             self._touch(person.deadline)
             self._plan_answer(person)
@@ -237,6 +238,8 @@ class Simulation:
             return lambda: self._verify(self.people[who])
         if kind == EventType.REINSTATED:
             return lambda: self._give_place_back(self.people[who])
+        if kind == EventType.DEFERRED:
+            return lambda: self._defer(self.people[who], event.data.get("not_before"))
         waited = event.from_status == Status.WAITLIST and event.to_status == Status.INACTIVE
         if kind == EventType.CLOSED_OUT or (waited and kind != EventType.LAPSED):
             return lambda: self._leave(self.people[who], EventType(kind))
@@ -278,6 +281,15 @@ class Simulation:
             person.verify_by = None
             self._unverified.discard(person.id)
             self._record(EventType.VERIFIED, person)
+
+    def _defer(self, person: Person, not_before: str | None) -> None:
+        """Leave out a person who waits until a time. One who was offered a seat answers it."""
+        if person.status is not Status.WAITLIST:
+            return
+        person.not_before = datetime.fromisoformat(not_before) if not_before else None
+        if person.not_before:
+            self._touch(person.not_before)
+        self._record(EventType.DEFERRED, person)
 
     def _leave(self, person: Person, kind: EventType) -> None:
         if person.status in (Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT):

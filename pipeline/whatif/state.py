@@ -43,6 +43,7 @@ class Person:
     tie: int | None = None
     misses: int = 0
     eligible_at: datetime | None = None
+    not_before: datetime | None = None
     verify_by: datetime | None = None
     deadline: datetime | None = None
     before_offer: tuple[int, int] = (0, 0)

@@ -108,6 +108,7 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
     EventType.PLACED: EventWords(
         "plain", "was placed by the draw", "Placed by the draw", "The order was drawn"
     ),
+    EventType.DEFERRED: EventWords("wait", "chose a time", "Chose a time", "Your choice of time"),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
     EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
     Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
@@ -148,6 +149,7 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.LAPSED: "Lapsed",
     EventType.REINSTATED: "Got the former place back",
     EventType.PLACED: "Placed by the draw",
+    EventType.DEFERRED: "Chose a time",
     EventType.WITHDRAWN: "Withdrew",
     EventType.REMOVED: "Removed, rejected or hired",
     EventType.CLOSED_OUT: "Released when the job closed",

@@ -34,6 +34,7 @@ class ExplainedStanding:
     misses: int = 0
     deadline: datetime | None = None
     eligible_at: datetime | None = None
+    not_before: datetime | None = None
     verify_by: datetime | None = None
     draw_at: datetime | None = None  # of a draw that is still to come
 
@@ -41,6 +42,11 @@ class ExplainedStanding:
     def is_cooling(self) -> bool:
         """Return True during the cool-down after a miss."""
         return self.eligible_at is not None and self.eligible_at > self.now
+
+    @property
+    def is_deferring(self) -> bool:
+        """Return True while the person wants no seat."""
+        return self.not_before is not None and self.not_before > self.now
 
     @property
     def is_verified(self) -> bool:
@@ -109,11 +115,13 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
     return [
         *lot,
         f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
-        " ahead of you unless you miss a deadline. If the company takes back somebody's miss, they"
-        " return to the place they had.",
+        " ahead of you unless you miss a deadline. If you want no seat before a date, you can say"
+        " so and keep your place. If the company takes back somebody's miss, they return to the"
+        " place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
-        f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it.",
+        f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it."
+        + explain_quiet_hours(policy, names_zone=True),
         f"If you do not confirm in time, the seat goes to the next in line and you go"
         f" {_explain_place_behind(policy, 1)}{second}.",
         _explain_misses_allowed(policy),
@@ -121,6 +129,24 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
         " meanwhile go to people behind you.",
     ]
+
+
+def explain_quiet_hours(policy: Policy, *, names_zone: bool = False) -> str:
+    """Say when the time to confirm does not run, as a sentence to append; empty if it always runs.
+
+    With `names_zone`, also say which time zone counts if the person's own is not known.
+    """
+    quiet = quiet_hours_in_words(policy, whose=" your time")
+    if not quiet:
+        return ""
+    zone = f", in the time zone {policy.quiet_time_zone} if we do not know yours" * names_zone
+    return f" That time does not run {quiet}{zone}."
+
+
+def quiet_hours_in_words(policy: Policy, *, whose: str = "") -> str:
+    """Return words like "from 22:00 to 08:00 or at weekends"; empty without quiet hours."""
+    quiet = [f"from {policy.quiet_from} to {policy.quiet_to}{whose}"] * bool(policy.quiet_from)
+    return " or ".join(quiet + ["at weekends"] * policy.quiet_weekends)
 
 
 def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> str:
@@ -226,12 +252,18 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
     turn = (
         f"You keep your place in line. When it is your turn, we email you, and you have {window}"
         " to confirm."
-    )
+    ) + explain_quiet_hours(standing.policy)
     if standing.job_status == "PAUSED":
         turn += " The company has paused this job. Nobody is offered a seat until it resumes."
     if standing.is_cooling:
         until = time_in_words(standing.eligible_at, zone)
         turn += f" Because you missed a deadline, no seat is offered to you before {until}."
+    if standing.is_deferring:
+        until = time_in_words(standing.not_before, zone)
+        turn += (
+            f" You asked for no seat before {until}. Seats that open earlier go to people behind"
+            " you."
+        )
     return turn
 
 

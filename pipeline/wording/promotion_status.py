@@ -44,7 +44,7 @@ class PromotionFacts:
     unverified: int = 0  # of those waiting
     # The earliest deadline of an open offer.
     first_deadline: datetime | None = None
-    # The end of the earliest cool-down of a verified person; None if nobody has had one.
+    # When the first verified person can be promoted who is in a cool-down or deferred; else None.
     first_eligible: datetime | None = None
     # When the first unverified application lapses.
     first_verify_by: datetime | None = None
@@ -223,11 +223,12 @@ def _status_with_free_seats(facts: PromotionFacts) -> PromotionStatus:
 def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.COOL_DOWNS,
-        f"{'The only person' if facts.waiting == 1 else 'Everyone'} waiting is in a cool-down.",
-        f"{_free(facts)}. After a missed deadline, a person cannot be promoted until the cool-down"
-        " is over, but keeps their place in line.",
+        f"{'The only person' if facts.waiting == 1 else 'Everyone'} waiting is in a cool-down or"
+        " asked for no seat yet.",
+        f"{_free(facts)}. Nobody is promoted during the cool-down after a missed deadline, or"
+        " before the time that they asked for. They keep their place in line.",
         "A new applicant who has never missed a deadline here gets one.",
-        "The first cool-down ends",
+        "The first of these times ends",
         facts.first_eligible,
     )
 

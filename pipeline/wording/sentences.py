@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from pipeline.domain.states import (
     DRAW_AT,
     PLANNED_SEATS,
+    TIME_ZONE,
     UNVERIFIED,
     VIA_KEY,
     ActorKind,
@@ -34,6 +35,8 @@ from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
+# The name in an event's data of the time before which the person wants no seat.
+NOT_BEFORE = "not_before"
 
 
 class DescribedEvent(Protocol):
@@ -59,7 +62,7 @@ class Reader(Enum):
     }
 
 
-_DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line."
+_DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line.{quiet}"
 
 # A sentence for each kind of event, or for each status or outcome it can lead to.
 SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
@@ -104,7 +107,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.DEADLINE_EXTENDED, None): (
         "{They} lost time to confirm the seat through no fault of {their} own, so the "
-        "deadline was extended to {deadline}."
+        "deadline was extended to {deadline}.{quiet}"
     ),
     (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",
     (EventType.LAPSED, Outcome.LAPSED): (
@@ -119,6 +122,11 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The order of everyone in line was drawn by lot, and this gave {they} {their} place. "
         "Whoever joins later stands behind."
     ),
+    (EventType.DEFERRED, NOT_BEFORE): (
+        "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
+        "that open earlier go to people behind."
+    ),
+    (EventType.DEFERRED, None): "{They} can be offered a seat at any time again.",
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."
     ),
@@ -174,7 +182,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for an event that cannot happen."""
     words = reader.value
     reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
-    seconds = _are_times_near(event)
+    seconds, quiet = _are_times_near(event), event.data.get(TIME_ZONE, "")
     decided = event.event == EventType.REMOVED
     cooldown = ""
     if eligible_at is not None:
@@ -188,7 +196,9 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
+        "quiet": quiet and f" Quiet hours are left out, by the time zone {quiet}.",
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
+        "not_before": time_in_words(event.data.get("not_before"), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),
         "cooldown": cooldown,
         "loss": _sentence_of_loss(event.data.get("places", 0), words),
@@ -205,7 +215,8 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     via_key = VIA_KEY if VIA_KEY in event.data else None
     planned = PLANNED_SEATS if PLANNED_SEATS in event.data else None
     drawn = DRAW_AT if DRAW_AT in event.data else None
-    kinds = (via_key, planned, unverified, drawn, event.outcome, event.to_status)
+    deferred = NOT_BEFORE if event.data.get(NOT_BEFORE) else None
+    kinds = (via_key, planned, unverified, drawn, deferred, event.outcome, event.to_status)
     known = [each for each in kinds if each]
     for what in (*known, None):
         template = SENTENCES.get((kind, what))

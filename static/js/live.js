@@ -38,7 +38,7 @@ class LiveRegion {
     this.address = region.dataset.stream;
     this.failures = 0; // of fetching, in a row
     this.drops = 0; // of the stream, in a row
-    this.mayStream = 0; // not before this moment
+    this.mayStream = 0; // not before this moment; then without waiting for the next look
   }
 
   start() {
@@ -162,8 +162,10 @@ class LiveRegion {
   }
 
   listen() {
-    if (!this.address || this.stream || this.over || document.hidden) return;
-    if (Date.now() < this.mayStream) return;
+    clearTimeout(this.retry);
+    if (!this.address || this.stream || this.over || this.resting || document.hidden) return;
+    const early = this.mayStream - Date.now();
+    if (early > 0) return void (this.retry = setTimeout(() => this.listen(), early));
     const stream = (this.stream = new EventSource(this.address));
     stream.onopen = () => {
       this.opened = Date.now();
@@ -211,6 +213,7 @@ class LiveRegion {
   rest() {
     this.resting = true;
     clearTimeout(this.timer);
+    clearTimeout(this.retry);
     this.timer = undefined;
     this.close();
   }

@@ -140,6 +140,17 @@ def test_the_409_names_the_application_that_is_there(acme: Caller, job: UUID) ->
     assert {each.json()["existing_id"] for each in (again, twice, decided)} == {first}
 
 
+def test_nothing_is_attached_to_who_was_erased(acme: Caller, job: UUID) -> None:
+    made = acme.post(f"/jobs/{job}/applications", person() | OWN).json()["id"]
+    erase_person(applicant_id=Application.objects.get(id=made).applicant_id)
+
+    refused = [acme.patch(f"/applications/{made}", {name: OWN[name]}) for name in OWN]
+
+    assert [code_of(each) for each in refused] == [(409, "PERSON_ERASED")] * 2
+    assert acme.patch(f"/applications/{made}", {}).status_code == 200
+    assert not ApplicationReference.objects.exists()
+
+
 def test_an_unverified_application_that_is_taken_over_gets_the_id(acme: Caller, job: UUID) -> None:
     Caller().post(f"/jobs/{job}/applications", person())
 

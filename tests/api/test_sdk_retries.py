@@ -16,25 +16,20 @@ from tests.support.tools import needed_tool
 
 PYTHON, TYPESCRIPT = ROOT / "docs/examples/sdk-python", ROOT / "docs/examples/sdk-typescript"
 MOST = 3
-JOBS, ROTATION = "/jobs", "/webhooks/w/rotate-secret"
-# Status (None: no answer), code, Retry-After, path; and how often it is sent again.
-CASES: list[tuple[int | None, str, str | None, str, int]] = [
-    (None, "", None, JOBS, MOST),
-    (None, "", None, ROTATION, 0),
-    (429, "THROTTLED", "1", JOBS, MOST),
-    (429, "THROTTLED", "1", ROTATION, MOST),
-    (429, "THROTTLED", "31", JOBS, 0),
-    (503, "BUSY", "1", JOBS, MOST),
-    (503, "BUSY", "1", ROTATION, 0),
-    (502, "", None, JOBS, MOST),
-    (504, "", None, JOBS, MOST),
-    (500, "INTERNAL_ERROR", None, JOBS, 2),
-    (500, "INTERNAL_ERROR", None, ROTATION, 0),
-    (409, "IDEMPOTENCY_KEY_IN_USE", None, JOBS, 9),
-    (409, "CLOCK_MOVING", "1", JOBS, 9),
-    (409, "INVALID_TRANSITION", None, JOBS, 0),
-    (412, "PRECONDITION_FAILED", None, JOBS, 0),
-    (400, "VALIDATION_ERROR", None, JOBS, 0),
+# Status (None: no answer), code, Retry-After; and how often it is sent again.
+CASES: list[tuple[int | None, str, str | None, int]] = [
+    (None, "", None, MOST),
+    (429, "THROTTLED", "1", MOST),
+    (429, "THROTTLED", "31", 0),
+    (503, "BUSY", "1", MOST),
+    (502, "", None, MOST),
+    (504, "", None, MOST),
+    (500, "INTERNAL_ERROR", None, 2),
+    (409, "IDEMPOTENCY_KEY_IN_USE", None, 9),
+    (409, "CLOCK_MOVING", "1", 9),
+    (409, "INVALID_TRANSITION", None, 0),
+    (412, "PRECONDITION_FAILED", None, 0),
+    (400, "VALIDATION_ERROR", None, 0),
 ]
 EXPECTED = [times for *_, times in CASES]
 ATTEMPTS = range(1, 12)
@@ -44,9 +39,9 @@ LEASE_SECONDS = 60
 SCRIPT = """
 import { pauseBeforeRetry } from "%s";
 const { cases, most, attempts } = JSON.parse(process.argv[2]);
-const pauses = cases.map(([status, code, retryAfter, path]) => {
+const pauses = cases.map(([status, code, retryAfter]) => {
   const refusal = status === null ? null : { status, code, retryAfter };
-  return attempts.map((attempt) => pauseBeforeRetry(refusal, path, attempt, most));
+  return attempts.map((attempt) => pauseBeforeRetry(refusal, attempt, most));
 });
 console.log(JSON.stringify(pauses));
 """
@@ -57,22 +52,21 @@ def checked(pauses: list[list[float | None]]) -> None:
     assert [sum(each is not None for each in row) for row in pauses] == EXPECTED
     running = pauses[[code for _, code, *_ in CASES].index("IDEMPOTENCY_KEY_IN_USE")]
     assert sum(each or 0 for each in running) > LEASE_SECONDS
-    assert pauses[2][0] == 1.0
+    assert pauses[1][0] == 1.0
 
 
 def test_the_python_client_repeats_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(PYTHON)
     pause_before_retry = import_module("nextinline.retries").pause_before_retry
 
-    def pauses(status: int | None, code: str, wait: str | None, path: str) -> list[Any]:
+    def pauses(status: int | None, code: str, wait: str | None) -> list[Any]:
         headers = {"Retry-After": wait} if wait else {}
         answer = status and httpx.Response(status, json={"code": code}, headers=headers)
         return [
-            pause_before_retry(answer or None, path=path, attempt=each, max_retries=MOST)
-            for each in ATTEMPTS
+            pause_before_retry(answer or None, attempt=each, max_retries=MOST) for each in ATTEMPTS
         ]
 
-    checked([pauses(*case[:4]) for case in CASES])
+    checked([pauses(*case[:3]) for case in CASES])
 
 
 def test_the_typescript_client_repeats_what_the_page_says(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ from uuid import UUID
 
 import pytest
 import standardwebhooks
+from django.db.models.functions import Now
 
 from jobs.models import Company, Scope
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import MOST_ENDPOINTS
+from pipeline.webhooks.endpoints import MOST_ENDPOINTS, SHOWN_AGAIN_FOR
 from pipeline.webhooks.redeliver import REDELIVER
 from tasks.models import Task
 from tests.support import factories
@@ -134,6 +135,28 @@ def test_a_rotated_secret_is_shown_once_and_signs(
     assert rotated.json()["old_secret_until"] is not None
     assert standardwebhooks.Webhook(secret).verify(got.body, got.headers)
     assert "secret" not in acme.get(hook).json()
+
+
+def test_a_rotation_that_is_sent_twice_under_a_key_happens_once(acme: Caller, hook: str) -> None:
+    once = {"idempotency_key": "rotation-1"}
+    first, again = (acme.post(f"{hook}/rotate-secret", **once) for _ in range(2))
+    other = acme.post(f"{hook}/rotate-secret", idempotency_key="rotation-2")
+
+    assert {each.status_code for each in (first, again, other)} == {200}
+    assert again.json() == first.json()
+    assert other.json()["secret"] != first.json()["secret"]
+
+
+def test_a_rotated_secret_is_not_shown_for_ever(acme: Caller, hook: str) -> None:
+    first = acme.post(f"{hook}/rotate-secret", idempotency_key="rotation-1")
+    made = WebhookEndpoint.objects.filter(id=hook.rpartition("/")[2])
+    made.update(rotated_at=Now() - SHOWN_AGAIN_FOR)
+
+    late = acme.post(f"{hook}/rotate-secret", idempotency_key="rotation-1")
+
+    assert code_of(late) == (409, "DUPLICATE_SUBMISSION")
+    assert late.json()["existing_id"] == first.json()["id"]
+    assert "another Idempotency-Key" in late.json()["detail"]
 
 
 def test_deliveries_are_listed_filtered_paged_and_shown_whole(

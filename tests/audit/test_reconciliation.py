@@ -42,6 +42,7 @@ WAITING = {
     "decay_count": "decay_count + 1",
     "eligible_at": "eligible_at - interval '1 second'",
     "applied_at": "applied_at - interval '1 second'",
+    "not_before": "applied_at",
     "promoted_at": "NULL",
     "verify_by": "applied_at",
     "acknowledged_at": "applied_at",

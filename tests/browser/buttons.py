@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 STORIES = "test_stories.py"
 PASSKEYS = "test_passkeys.py"
 DEAD = "test_a_dead_letter_is_looked_into_edited_and_replayed"
+TEMPLATES = "test_a_template_is_kept_used_renamed_and_deleted"
 WEBHOOKS = "test_an_endpoint_is_added_tested_rotated_switched_and_deleted"
 PRESSED = {
     "account_login": STORIES,
@@ -29,6 +30,7 @@ PRESSED = {
     "apply": STORIES,
     "check_receipt": "test_a_receipt_is_checked",
     "apply_as": "test_the_steps_of_the_readme_take_three_minutes",
+    "defer_mine": "test_an_applicant_wants_no_seat_before_a_date",
     "demo_sign_in": "test_the_steps_of_the_readme_take_three_minutes",
     "choose_company_emails": "test_a_member_chooses_their_emails",
     "confirm_mine": STORIES,
@@ -49,6 +51,7 @@ PRESSED = {
     "import_start": "test_a_file_is_checked_imported_and_undone",
     "import_undo": "test_a_file_is_checked_imported_and_undone",
     "import_applications": "test_a_file_is_imported_and_the_page_follows",
+    **dict.fromkeys(("keep_template", "job_template", "delete_template"), TEMPLATES),
     "job_capacity": "test_seats_are_changed",
     "planned_seats": "test_seats_are_planned_and_cancelled",
     "cancel_planned_seats": "test_seats_are_planned_and_cancelled",

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from playwright.sync_api import Page
 
-STEP_SECONDS = 1
+STEP_MS = 1_000
 _KEEP_FETCHES = """
     window.fetches = [];
     const fetchNow = window.fetch;
@@ -31,8 +31,8 @@ def stop_clock(page: Page) -> None:
     page.add_init_script(_KEEP_FETCHES)
 
 
-def pass_time(page: Page, seconds: int) -> None:
+def pass_time(page: Page, seconds: int, step_ms: int = STEP_MS) -> None:
     """Let time pass for the page, in steps; after each, wait for the answers to its requests."""
-    for _ in range(0, seconds, STEP_SECONDS):
-        page.clock.run_for(STEP_SECONDS * 1_000)
+    for _ in range(0, seconds * 1_000, step_ms):
+        page.clock.run_for(step_ms)
         page.evaluate(_UNTIL_ANSWERED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -12,6 +13,7 @@ from allauth.mfa.totp.internal.auth import (
     yield_hotp_counters_from_time,
 )
 from django.test import Client
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from applicants.models import Applicant
@@ -153,6 +155,24 @@ def test_an_applicant_changes_their_name(page: Page, site: Site, world: World) -
     shows(page, "The company now sees this name.")
     world.offered.refresh_from_db()
     assert world.offered.name == "Quentin le Roy"
+
+
+def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world: World) -> None:
+    waiting = Application.objects.get(job_id=world.paused, applicant=world.applicant)
+    sign_in_applicant(page.context, site.url, world.applicant)
+    page.goto(f"/me/applications/{waiting.id}/")
+    they = Hands(page, "mouse")
+
+    they.follow("Not now…")
+    they.fill("Offer me no seat before", str((timezone.now() + timedelta(days=9)).date()))
+    they.press("Save the date")
+    shows(page, "Saved. You keep your place in line.")
+    assert factories.fresh(waiting).not_before
+    they.follow("Change the date…")
+    they.press("Offer me a seat at any time")
+
+    shows(page, "You can be offered a seat at any time again.")
+    assert factories.fresh(waiting).not_before is None
 
 
 def test_a_password_is_changed(page: Page, site: Site, world: World) -> None:

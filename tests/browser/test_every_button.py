@@ -202,3 +202,26 @@ def test_an_email_is_sent_again(owner: Hands, site: Site, world: World) -> None:
 
     shows(owner.page, "The email is on its way again.")
     assert last_mail(site.mails, Applicant.objects.get(id=about.applicant_id).email)
+
+
+def test_a_template_is_kept_used_renamed_and_deleted(owner: Hands, world: World) -> None:
+    owner.page.goto(f"/company/jobs/{world.job}/settings/")
+    owner.follow("Keep as a template")
+    owner.fill("Name", "Payments team")
+    owner.press("Keep as a template")
+    shows(owner.page, "“Payments team” is kept.")
+
+    owner.follow("Payments team")
+    owner.fill("Name", "Payments")
+    owner.press("Save name")
+    shows(owner.page, "Name saved.")
+    owner.follow("Create a job from Payments")
+    expect(owner.page.get_by_label("Title")).to_have_value("Backend engineer, payments")
+    owner.press("Create job")
+    shows(owner.page, "It is a draft")
+
+    owner.page.goto("/company/job-templates/")
+    owner.page.get_by_role("link", name="Payments", exact=True).click()
+    owner.follow("Delete…")
+    owner.press("Delete template")
+    shows(owner.page, "“Payments” is deleted.")

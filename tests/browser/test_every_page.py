@@ -17,7 +17,7 @@ from playwright.sync_api import Page, Response
 from applicants.models import Applicant
 from jobs.models import User
 from pipeline.mail.links import Offer, make_offer_link_token
-from pipeline.models import Event
+from pipeline.models import Application, Event
 from tests.browser.buttons import PRESSED, buttons_of
 from tests.browser.helpers import (
     axe,
@@ -53,6 +53,15 @@ def _offer(world: World) -> dict[str, Any]:
     return {"token": make_offer_link_token(Offer(world.offered.id, seq))}
 
 
+def _my_place(world: World) -> dict[str, Any]:
+    waiting = Application.objects.get(job_id=world.paused, applicant=world.applicant)
+    return {"application_id": waiting.id}
+
+
+def _template(world: World) -> dict[str, Any]:
+    return {"template_id": world.template}
+
+
 def _mine(world: World) -> dict[str, Any]:
     return {"application_id": world.offered.id}
 
@@ -64,7 +73,7 @@ def _theirs(world: World) -> dict[str, Any]:
 ANYBODY: dict[str, Where] = {
     "openings": _nothing,
     "opening": _job,
-    "job_facts": _job,
+    **dict.fromkeys(("job_facts", "job_embed"), _job),
     "privacy": _nothing,
     "problems": _nothing,
     "problem": _problem,
@@ -82,6 +91,7 @@ APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
     "check_receipt": _mine,
+    "defer_mine": _my_place,
     "my_places": _mine,
     "my_receipt": _mine,
     "take_over": _mine,
@@ -94,14 +104,13 @@ COMPANY: dict[str, Where] = {
     "idle_seats": _nothing,
     "what_if": _job,
     "new_job": _nothing,
-    "board": _job,
-    "applications": _job,
-    "job_close": _job,
-    "job_delete": _job,
+    **dict.fromkeys(("board", "applications", "job_close", "job_delete"), _job),
     **dict.fromkeys(("job_capacity", "planned_seats"), _job),
     "add_person": _job,
     "import_applications": _job,
-    "job_settings": _job,
+    **dict.fromkeys(("job_settings", "share_job", "keep_template"), _job),
+    "job_templates": _nothing,
+    **dict.fromkeys(("job_template", "delete_template"), _template),
     "application": _theirs,
     "decide": _theirs,
     "decide_many": _job,
@@ -110,11 +119,7 @@ COMPANY: dict[str, Where] = {
     "reinstate": lambda world: {"application_id": world.missed.id},
     "people": _nothing,
     "person": lambda world: {"applicant_id": world.applicant.id},
-    "timeline": _job,
-    "verify_log": _job,
-    "replay": _job,
-    "figures": _job,
-    "reports": _job,
+    **dict.fromkeys(("timeline", "verify_log", "replay", "figures", "reports"), _job),
 }
 
 
@@ -181,7 +186,7 @@ ONLY_POSTED_TO = set(
 NO_PAGES = set(
     """
     export favicon import_refused import_sample left_icon manifest my_data_download
-    my_line_log my_receipt_file receipt_keys report_csv robots stored_file
+    my_line_log my_receipt_file qr_code receipt_keys report_csv robots stored_file
     """.split()
 )
 # Pages that another test of this room looks at in the same way: they need something first.

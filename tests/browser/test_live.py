@@ -234,3 +234,20 @@ def test_a_page_opened_in_the_background_asks_nothing_until_it_is_seen(
     assert [url for url in asked if "/live/" in url or "fragment=1" in url] == []
     page.evaluate("window.seen = true; document.dispatchEvent(new Event('visibilitychange'))")
     expect(state_of(page)).to_have_text("Live")
+
+
+def test_the_public_page_moves_while_somebody_fills_in_the_form(
+    page: Page, site: Site, job_id: UUID
+) -> None:
+    page.goto(f"{site.url}/jobs/{job_id}/")
+    expect(state_of(page)).to_have_text("Live")
+    page.get_by_label("Name").fill("Ana Li")
+
+    factories.applications(job_id, 1)
+
+    expect(page.locator("#live")).to_contain_text("2 people are waiting")
+    expect(page.get_by_label("Name")).to_have_value("Ana Li")
+    expect(page.get_by_label("Name")).to_be_focused()
+    page.get_by_label("Email address").fill("ana@example.org")
+    page.get_by_role("button", name=re.compile("Apply to")).click()
+    expect(page.locator("h1")).to_contain_text("email")

@@ -13,6 +13,7 @@ from pipeline.domain.states import Actor, ActorKind, Outcome
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
+from pipeline.services.job_templates import keep_job_template
 from pipeline.services.lifecycle import Posting, close_job, create_job, pause_job
 from pipeline.services.remove import remove
 from pipeline.services.update_job import JobChanges, update_job
@@ -49,6 +50,7 @@ class World:
     offered: Application
     waiting: Application
     missed: Application
+    template: UUID
     work: Work
     webhooks: Webhooks
 
@@ -90,6 +92,7 @@ def make_world() -> World:
         offered=_apply(offer, me),
         waiting=crowd[16],
         missed=crowd[9],
+        template=keep_job_template(job=factories.row_of(job), name="Engineer").id,
         work=make_work(company.id, job, owner.id),
         webhooks=make_webhooks(company.id),
     )

@@ -15,6 +15,7 @@ from environ import Env
 
 from pipeline import settings as settings_module
 from pipeline.config import env
+from pipeline.config.database_urls import database_of_url
 from tests.support import factories
 from tests.support.environment import ROOT, url_of
 
@@ -46,7 +47,7 @@ def test_a_url_gives_back_the_database_it_was_made_of(database: dict[str, Any]) 
 
 
 def test_the_directory_of_a_socket_may_be_written_as_libpq_does() -> None:
-    found = env._database_of("DATABASE_URL", "postgres://u:p@%2FVar%2Frun%2fpostgresql/line")
+    found = database_of_url("DATABASE_URL", "postgres://u:p@%2FVar%2Frun%2fpostgresql/line")
 
     assert (found["HOST"], found["NAME"]) == ("/Var/run/postgresql", "line")
     assert (found["USER"], found["PASSWORD"], found["PORT"]) == ("u", "p", "")
@@ -122,6 +123,8 @@ NOWHERE = "postgres://user:secret@127.0.0.1:1/line"
         ("LOG_FORMAT", {"LOG_FORMAT": "xml"}),
         ("DATABASE_URL", {"DATABASE_URL": "mysql://user:secret@host/line"}),
         ("DATABASE_URL", {"DATABASE_URL": "postgres://user:secret@host:port/line"}),
+        ("DATABASE_DIRECT_URL", {"DATABASE_DIRECT_URL": "mysql://user:secret@host/line"}),
+        ("DATABASE_DIRECT_URL", {"DATABASE_DIRECT_URL": NOWHERE, "DATABASE_URL": ""}),
         ("database", {}),
     ],
 )

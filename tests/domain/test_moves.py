@@ -16,6 +16,7 @@ from pipeline.domain.states import (
     DECISIONS,
     EVENTS,
     MOVES,
+    SYSTEM,
     VERIFY_WITHIN,
     Move,
     Outcome,
@@ -47,6 +48,7 @@ PENDING_ACKNOWLEDGMENT  LAPSE        INACTIVE                LAPSED             
 WAITLIST                REINSTATE    WAITLIST                REINSTATED         -
 INACTIVE                REINSTATE    WAITLIST                REINSTATED         -
 WAITLIST                PLACE        WAITLIST                PLACED             -
+WAITLIST                DEFER        WAITLIST                DEFERRED           -
 WAITLIST                WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
 PENDING_ACKNOWLEDGMENT  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
 ACTIVE                  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
@@ -72,7 +74,7 @@ def ids(pair: tuple[Any, ...]) -> str:
 
 # Moves of which one needs the other half of all applications.
 OF_UNVERIFIED = {"VERIFY", "EXPIRE"}
-OF_VERIFIED = {"SEAT", "OFFER", "PROMOTE", "ACKNOWLEDGE", "EXTEND", "REINSTATE"}
+OF_VERIFIED = {"SEAT", "OFFER", "PROMOTE", "ACKNOWLEDGE", "EXTEND", "REINSTATE", "DEFER"}
 
 
 @pytest.mark.parametrize("verified", [True, False, None])
@@ -160,7 +162,8 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
             facts = {"reason": "OUR_ERROR"}
             give_place_back(job, row, read_last_miss(row), actor=factories.RECRUITER, facts=facts)
         else:
-            make_move(job, row, Move(pair[1]), facts=facts)
+            actor = factories.owner_of(person) if pair[1] == Move.DEFER else SYSTEM
+            make_move(job, row, Move(pair[1]), actor=actor, facts=facts)
         fill_seats(job)
         write(job)
 
@@ -195,6 +198,7 @@ def test_an_illegal_move_changes_nothing(pair: tuple[Status, Move]) -> None:
         (True, Move.EXPIRE),
         (False, Move.PROMOTE),
         (False, Move.REINSTATE),
+        (False, Move.DEFER),
     ],
 )
 def test_only_the_unverified_are_verified_or_expire_and_nobody_unverified_is_promoted(

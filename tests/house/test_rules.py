@@ -21,7 +21,10 @@ SANDBOX_ROOM = {  # lock a company or its clock, never a job
     "jobs/sandboxes.py",
     "pipeline/line/company_clock.py",
 }
-TEAM_ROOM = {"jobs/team.py"}  # locks who is in a company's team, never a job
+TEAM_ROOM = {  # lock a company, or who is in its team, never a job
+    "jobs/team.py",
+    "pipeline/services/job_templates.py",
+}
 WORK_ROOM = {"pipeline/background/schedules.py"}  # locks a company and its schedules, never a job
 FILE_ROOM = {  # lock files and imports, never a job
     "pipeline/imports/admit.py",

@@ -13,6 +13,7 @@ NOT_HANDED_ON = {
     "POSTGRES_PASSWORD": "`migrate` gets it as a part of MIGRATION_DATABASE_URL",
     "POSTGRES_APP_PASSWORD": "the containers get it as a part of DATABASE_URL",
     "MIGRATION_DATABASE_URL": "for `migrate` alone",
+    "DATABASE_DIRECT_URL": "goes with another DATABASE_URL, which compose sets itself",
     "ANCHOR_FILE": "for the task workers alone: the others cannot reach it",
     "ANCHOR_KEY_FILE": "for the task workers alone: the others cannot reach it",
     "ALIVE_FILE": "for the workers alone: web servers answer /health/live",

@@ -73,7 +73,7 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
             "read who is due": sql.READ_DUE,
             "read the next deadline": sql.READ_NEXT_DEADLINE,
             "read the next in line": sql.READ_NEXT_IN_LINE,
-            "read the next cool-down": sql.READ_NEXT_COOLDOWN,
+            "read the next end of a cool-down or deferral": sql.READ_NEXT_HELD,
             "read the waitlist": sql.READ_WAITING,
             "read positions": sql.READ_POSITIONS,
             "read one application": reads.ONE,

@@ -21,12 +21,23 @@ from pipeline.management.demo import moving, seed
 from pipeline.management.demo.clock import simulated_clock
 from pipeline.management.demo.moving import MOST_WAITING, MovingJob
 from pipeline.management.demo.plans import MOVING
-from pipeline.models import Application, Event, ImportRun, WeeklyReport
+from pipeline.management.demo.webhooks import PastReceiver
+from pipeline.models import (
+    Application,
+    Event,
+    ImportRun,
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WeeklyReport,
+)
 from pipeline.services.settle import settle
+from pipeline.webhooks.client import Outgoing
 from tasks.models import Schedule, Task
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.webhooks import queue_all
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,6 +94,59 @@ def test_the_demo_has_a_past_of_eight_weeks_that_verifies(settings: Any) -> None
     mailed = {str(task.payload["application"]) for task in emails}
     assert mailed
     assert not mailed & {str(each) for each in past}
+
+
+def test_the_past_has_webhooks_that_arrived_were_repeated_and_failed(settings: Any) -> None:
+    now = database_now()
+
+    demo = seed.seed_demo_company()
+
+    endpoint = WebhookEndpoint.objects.get(company_id=demo.company_id)
+    deliveries = WebhookDelivery.objects.filter(endpoint_id=endpoint.id)
+    found = {(row.type, row.state, row.attempts) for row in deliveries}
+    assert found >= {
+        ("job.capacity_changed", "DELIVERED", 3),
+        ("job.closed", "FAILED", 10),
+        ("application.closed_out", "DELIVERED", 1),
+        ("job.paused", "DELIVERED", 1),
+    }
+    assert {row.state for row in deliveries} == {"DELIVERED", "FAILED"}
+    assert (endpoint.is_active, endpoint.failures, endpoint.next_due_at) == (True, 0, None)
+    assert endpoint.created_at < now - timedelta(days=25)
+    failed = deliveries.get(type="job.closed")
+    tried = WebhookAttempt.objects.filter(delivery_id=failed.id).order_by("number")
+    times = [attempt.at for attempt in tried]
+    assert times == sorted(times)
+    assert timedelta(days=3) < times[-1] - times[0] < timedelta(days=4)
+    assert failed.created_at <= times[0] <= failed.finished_at < now - timedelta(days=5)
+    assert {attempt.status for attempt in tried} == {422}
+    assert int(tried[0].request_headers["webhook-timestamp"]) == int(times[0].timestamp())
+
+
+def test_a_demo_that_runs_by_itself_sends_no_webhook() -> None:
+    demo = seed.seed_demo_company()
+    before = WebhookDelivery.objects.count()
+
+    queue_all()
+    for job in Job.objects.filter(company_id=demo.company_id):
+        let_time_pass(job.id, 3 * 86_400)
+    factories.settle_all()
+    people = MovingJob(demo.job_id)
+    for _ in range(20):
+        let_time_pass(demo.job_id, 100)
+        people.step()
+    queue_all()
+
+    assert WebhookDelivery.objects.count() == before
+
+
+def test_the_receiver_of_the_past_leaves_other_endpoints_alone() -> None:
+    other = Outgoing(uuid4(), uuid4(), uuid4(), "https://example.org/", {}, b"{}")
+    receiver = PastReceiver(uuid4())
+
+    receiver.send([other])
+
+    assert [(answer.is_unsent, answer.status) for answer in receiver.answers(0)] == [(True, None)]
 
 
 def test_another_connection_sees_nothing_of_the_clock() -> None:

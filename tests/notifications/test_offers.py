@@ -9,9 +9,11 @@ import pytest
 from django.core import mail
 
 from applicants.models import Applicant
+from jobs.policies import Policy
+from jobs.quiet_hours import deadline_after
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Email
-from pipeline.notifications.offers import GUARD, offer_checkpoints
+from pipeline.notifications.offers import GUARD, OfferTimes, offer_checkpoints
 from pipeline.services.withdraw import withdraw
 from tasks.models import Task
 from tests.support import factories
@@ -66,10 +68,26 @@ def events(application: Application) -> list[str]:
     ],
 )
 def test_an_offer_is_looked_at_where_its_window_allows(hours: float, wanted: Any) -> None:
-    found = offer_checkpoints(AT, AT + timedelta(hours=hours))
+    found = offer_checkpoints(OfferTimes(AT, AT + timedelta(hours=hours)))
 
     at = [(round((at - AT) / timedelta(hours=1), 6), what) for at, what in found]
     assert at == [(round(hour, 6), what) for hour, what in wanted]
+
+
+def test_no_reminder_comes_in_quiet_hours() -> None:
+    quiet = Policy(quiet_from="22:00", quiet_to="08:00", quiet_time_zone="UTC").quiet_hours()
+    evening = AT.replace(hour=21)
+    deadline = deadline_after(evening, timedelta(hours=5), quiet)  # at noon of the next day
+
+    found = {what: at for at, what in offer_checkpoints(OfferTimes(evening, deadline, quiet))}
+
+    tomorrow = evening + timedelta(days=1)
+    assert deadline == tomorrow.replace(hour=12)
+    assert found["REMINDER_HALF"] == tomorrow.replace(hour=9, minute=30)
+    assert found["REMINDER_HOUR"] == tomorrow.replace(hour=11)
+    early = OfferTimes(evening - timedelta(hours=5), tomorrow.replace(hour=8, minute=30), quiet)
+    last = {what: at for at, what in offer_checkpoints(early)}["REMINDER_HOUR"]
+    assert last == evening.replace(hour=21, minute=30)  # an hour of the time that runs
 
 
 def test_the_reminders_come_at_half_time_and_an_hour_before() -> None:

@@ -89,6 +89,7 @@ class Beside:
         """Let time pass for both."""
         let_time_pass(self.job_id, seconds)
         self.passed += timedelta(seconds=seconds)
+        self.model.passed = self.passed
 
     def live(self, *statuses: str) -> list[Standing]:
         """Return the people in one of those statuses; in any but INACTIVE, if none is given."""

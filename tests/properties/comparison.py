@@ -97,6 +97,7 @@ def _line_agrees(line: Line, then: dict[str, Any], passed: timedelta) -> None:
 def _told(row: Application | PastPlace, passed: timedelta) -> tuple[Any, ...]:
     times = (
         row.eligible_at,
+        row.not_before,
         row.verify_by,
         row.acknowledge_by,
         row.applied_at,
@@ -111,6 +112,7 @@ def _told(row: Application | PastPlace, passed: timedelta) -> tuple[Any, ...]:
 def _expected(who: Standing) -> tuple[Any, ...]:
     times = (
         who.eligible_at,
+        who.not_before,
         who.verify_by,
         who.deadline,
         who.applied_at,

@@ -2,7 +2,6 @@
 
 No hints and no counters are kept: the order is a list, and beside each person stands how many later
 newcomers may still pass them. Tickets are compared only for a place that is given back.
-
 Written from the rules, not from the code. Times are handed in; `id` only breaks ties.
 """
 
@@ -15,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.properties.planned import Planned, Refused, change_planned
+from tests.properties.quiet import after_running
 
 
 @dataclass
@@ -31,6 +31,7 @@ class Standing:
     tie: int | None = None
     to_be_passed_by: int = 0
     eligible_at: datetime | None = None
+    not_before: datetime | None = None
     verify_by: datetime | None = None
     deadline: datetime | None = None
     extended: bool = False
@@ -51,6 +52,7 @@ class Model:
     capacity: int
     policy: dict[str, Any]
     now: datetime
+    passed: timedelta = timedelta()
     status: str = "OPEN"
     version: int = 1
     next_ticket: int = 1
@@ -85,13 +87,12 @@ class Model:
         return seq
 
     def line(self) -> dict[str, Any]:
-        live = [copy(p) for p in self.people if p.status != "INACTIVE"]
         return {
             "status": self.status,
             "capacity": self.capacity,
             "policy": dict(self.policy),
             "version": self.version,
-            "people": {p.id: p for p in live},
+            "people": {p.id: copy(p) for p in self.people if p.status != "INACTIVE"},
             "order": [p.id for p in self.queue],
         }
 
@@ -106,15 +107,14 @@ class Model:
             joins_at = self.next_ticket + self.policy["penalty_places"] * who.misses
             if to == "PENDING_ACKNOWLEDGMENT":
                 who.before_offer = (who.ticket or joins_at, who.tie or len(self.log) + 1)
-        who.ticket = who.tie = None
+        who.ticket = who.tie = who.not_before = None
         who.status, who.last_event = to, event
         if to == "WAITLIST":
             self.enqueue(who)
         elif to == "INACTIVE":
-            who.outcome, who.ended_at = more["outcome"], self.now
+            who.outcome, who.ended_at = more.pop("outcome"), self.now
         elif to == "PENDING_ACKNOWLEDGMENT" and event != "DEADLINE_EXTENDED":
             self.offer(who)
-        more = {name: value for name, value in more.items() if name != "outcome"}
         seq = self.write(event, who, before=before, after=to, **more)
         if self.free() > held:
             self.opened.append(seq)
@@ -122,9 +122,8 @@ class Model:
 
     def enqueue(self, who: Standing) -> None:
         who.tie = len(self.log) + 1
-        places = self.policy["penalty_places"] * who.misses
+        places = who.to_be_passed_by = self.policy["penalty_places"] * who.misses
         who.ticket = self.next_ticket + places
-        who.to_be_passed_by = places
         if who.misses:
             ahead = [p for p in self.queue if p.to_be_passed_by <= places]
             self.queue.insert(len(ahead), who)
@@ -137,7 +136,7 @@ class Model:
 
     def offer(self, who: Standing) -> None:
         who.promoted_at, who.eligible_at = self.now, None
-        who.deadline = self.now + timedelta(seconds=self.policy["acknowledgment_window_seconds"])
+        who.deadline = after_running(self, self.now, self.policy["acknowledgment_window_seconds"])
 
     def verify(self, who: Standing) -> None:
         if who.verify_by is None:
@@ -162,7 +161,8 @@ class Model:
 
     def eligible(self) -> list[Standing]:
         proved = [p for p in self.queue if p.verify_by is None]
-        return [p for p in proved if p.eligible_at is None or p.eligible_at <= self.now]
+        ends = [max(filter(None, (p.eligible_at, p.not_before)), default=self.now) for p in proved]
+        return [p for p, end in zip(proved, ends, strict=True) if end <= self.now]
 
     def fill(self, cause: int | None = None) -> None:
         while self.status == "OPEN" and self.free() and self.eligible():
@@ -271,7 +271,7 @@ class Model:
             raise Refused("AcknowledgmentExpired")
         if who.deadline is None or who.extended or self.status == "CLOSED":
             raise Refused("IllegalMove")
-        who.deadline, who.extended = who.deadline + timedelta(seconds=seconds), True
+        who.deadline, who.extended = after_running(self, who.deadline, seconds), True
         self.step(who, "DEADLINE_EXTENDED", "PENDING_ACKNOWLEDGMENT")
 
     # What companies do

@@ -24,6 +24,7 @@ from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.line import settle as line_settle
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.cancel_seats import cancel_seats
+from pipeline.services.defer import defer
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.plan_seats import SeatPlan, plan_seats
@@ -35,8 +36,10 @@ from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.properties.beside import Beside
 from tests.properties.comparison import assert_replay_agrees
+from tests.properties.deferred import put_off
 from tests.properties.model import Standing
 from tests.properties.planned import Planned, cancel, plan
+from tests.properties.quiet import NONE
 from tests.support import factories
 from tests.support.clock import database_now
 
@@ -65,8 +68,18 @@ VALUES = {
     "max_decays": [0, 1, 3, None],
     "cooldown_seconds": [1, 30, 3_600],
 }
-policies = st.fixed_dictionaries({name: st.sampled_from(of) for name, of in VALUES.items()})
-changes = st.sampled_from([{name: value} for name, of in VALUES.items() for value in of])
+# Whatever the time is, one of the first two is quiet now.
+QUIET = [
+    NONE | {"quiet_from": "18:00", "quiet_to": "08:00"},
+    NONE | {"quiet_from": "08:00", "quiet_to": "18:00", "quiet_weekends": True},
+    *[NONE] * 4,
+]
+policies = st.builds(
+    lambda quiet, rest: rest | quiet,
+    st.sampled_from(QUIET),
+    st.fixed_dictionaries({name: st.sampled_from(of) for name, of in VALUES.items()}),
+)
+changes = st.sampled_from([{name: value} for name, of in VALUES.items() for value in of] + QUIET)
 capacities = st.integers(1, 4)
 picks = st.integers(0, 9)
 rarely = st.sampled_from([False, False, False, True])
@@ -160,6 +173,20 @@ class History(Beside, RuleBasedStateMachine):
             self.do(
                 lambda: reinstate(application_id=who.id, **how),
                 lambda _: self.model.reinstate(who),
+            )
+
+    @rule(
+        which=picks,
+        anybody=rarely,
+        seconds=st.sampled_from([-5, 1, 31, 61, 3_601, 86_401, 604_801, 61 * 86_400, None, None]),
+    )
+    def somebody_asks_for_no_seat_yet(self, which: int, anybody: bool, seconds: int | None) -> None:
+        if who := self.pick(self.model.people if anybody else self.live("WAITLIST"), which):
+            until = None if seconds is None else database_now() + timedelta(seconds=seconds)
+            actor = factories.as_applicant(who.person)
+            self.do(
+                lambda: defer(application_id=who.id, not_before=until, actor=actor),
+                lambda _: put_off(self.model, who, until and until + self.passed),
             )
 
     @rule(which=picks, anybody=rarely, seconds=st.sampled_from([1, 30, 60]))

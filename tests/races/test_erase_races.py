@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
 from typing import Any
@@ -15,18 +16,19 @@ from django.db import connection, transaction
 from applicants import mail
 from applicants.codes import Requester
 from applicants.models import ERASED_NAME, Applicant
-from pipeline.domain.errors import ApplicantNotFound, LineError
+from pipeline.domain.errors import ApplicantNotFound, LineError, PersonErased
 from pipeline.domain.states import ReinstatementReason
 from pipeline.line import sql
 from pipeline.line.lock import lock_job_of
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.mail import dev_mailbox
-from pipeline.models import Application
+from pipeline.models import Application, ApplicationReference
 from pipeline.notifications.applicant_emails import Cause, send_applicant_email
 from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import job_facts
 from pipeline.services import apply as applying
+from pipeline.services import references as attaching
 from pipeline.services import reinstate as reinstating
 from pipeline.services.apply_unverified import apply_unverified
 from tests.support import factories
@@ -37,6 +39,7 @@ from tests.support.together import (
     together,
     wait_until_somebody_waits_for_a_lock,
 )
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,16 +56,26 @@ def join(job_id: UUID, person: Applicant) -> Any:
     return applying.apply(job_id=job_id, applicant_id=person.id, name=NAME, actor=who)
 
 
+@dataclass
+class Order:
+    """How far the two sides are: one applies, the other erases."""
+
+    has_read: Event = field(default_factory=Event)
+    has_erased: Event = field(default_factory=Event)
+
+
 @pytest.fixture
-def late_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the other side run after the applying side has read everything."""
-    write = applying.write
+def order(monkeypatch: pytest.MonkeyPatch) -> Order:
+    """Let the applying side, which has read everything, write when the other is done or waits."""
+    write, order = applying.write, Order()
 
     def write_late(job: Any, *, commit: bool = False) -> None:
-        time.sleep(0.3)
+        order.has_read.set()
+        wait_until_somebody_waits_for_a_lock(unless=order.has_erased)
         write(job, commit=commit)
 
     monkeypatch.setattr(applying, "write", write_late)
+    return order
 
 
 def left_in_line() -> Iterator[str]:
@@ -71,18 +84,19 @@ def left_in_line() -> Iterator[str]:
             yield f"{row.name} {row.status}"
 
 
-def apply_and_erase(job_id: UUID, person: Applicant) -> list[Any]:
-    def erase_soon() -> int:
-        time.sleep(0.1)
+def erase_after(order: Order, person: Applicant) -> int:
+    """Erase a person when somebody who applies as them has read everything."""
+    assert order.has_read.wait(PATIENCE_SECONDS)
+    try:
         return erase_person(applicant_id=person.id)
+    finally:
+        order.has_erased.set()
 
-    return together([partial(join, job_id, person), erase_soon])
 
-
-def test_who_applies_while_being_erased_is_withdrawn(late_end: None) -> None:
+def test_who_applies_while_being_erased_is_withdrawn(order: Order) -> None:
     job_id, person = factories.job(), factories.applicant(name=NAME)
 
-    answers = apply_and_erase(job_id, person)
+    answers = together([partial(join, job_id, person), partial(erase_after, order, person)])
 
     assert answers[1] == 1
     assert list(left_in_line()) == []
@@ -90,14 +104,15 @@ def test_who_applies_while_being_erased_is_withdrawn(late_end: None) -> None:
 
 
 def test_without_the_look_at_the_person_somebody_erased_would_stay_in_line(
-    late_end: None, monkeypatch: pytest.MonkeyPatch
+    order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HOLD_PEOPLE", "READ_PEOPLE"):
         monkeypatch.setattr(sql, name, getattr(sql, name).replace("FOR KEY SHARE", ""))
     job_id, person = factories.job(), factories.applicant(name=NAME)
 
-    apply_and_erase(job_id, person)
+    answers = together([partial(join, job_id, person), partial(erase_after, order, person)])
 
+    assert answers[1] == 0
     assert list(left_in_line()) == [f"{NAME} ACTIVE"]
 
 
@@ -120,13 +135,13 @@ def test_who_is_just_being_erased_can_apply_to_nothing(monkeypatch: pytest.Monke
     assert_line_is_sound(job_id)
 
 
-def test_many_applications_and_an_erasure_at_once_leave_nobody(late_end: None) -> None:
+def test_many_applications_and_an_erasure_at_once_leave_nobody(order: Order) -> None:
     jobs, person = [factories.job() for _ in range(5)], factories.applicant(name=NAME)
 
     together(
         [
             *[partial(join, job, person) for job in jobs],
-            partial(erase_person, applicant_id=person.id),
+            partial(erase_after, order, person),
         ]
     )
 
@@ -175,6 +190,41 @@ def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
 
     assert [each.to for each in sent] == [EMAIL]
     assert dev_mailbox.newest_dev_mails() == []
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["as it is", "control"])
+def test_nothing_is_attached_to_who_is_just_being_erased(
+    monkeypatch: pytest.MonkeyPatch, held: bool
+) -> None:
+    if not held:  # the control
+        unheld = sql.HOLD_PERSON_OF.replace("FOR KEY SHARE", "")
+        monkeypatch.setattr(sql, "HOLD_PERSON_OF", unheld)
+    job_id, person = factories.job(), factories.applicant(name=NAME)
+    row, company_id = join(job_id, person), factories.row_of(job_id).company_id
+    forget, half_done, go_on = erasing.codes.forget_code, Event(), Event()
+
+    def slowly(email: str) -> None:
+        half_done.set()
+        assert go_on.wait(PATIENCE_SECONDS)
+        forget(email)
+
+    def attach() -> None:
+        assert half_done.wait(PATIENCE_SECONDS)
+        with suppress(PersonErased):
+            attaching.change_application_reference(
+                company_id=company_id, application_id=row.id, changes={"external_id": NAME}
+            )
+
+    monkeypatch.setattr(erasing.codes, "forget_code", slowly)
+    with started(partial(erase_person, applicant_id=person.id)), started(attach) as attached:
+        assert half_done.wait(PATIENCE_SECONDS)
+        if held:
+            wait_until_somebody_waits_for_a_lock()
+        else:
+            eventually(lambda: attached)
+        go_on.set()
+
+    assert ApplicationReference.objects.exists() is not held
 
 
 @pytest.mark.parametrize("held_first", [True, False], ids=["as it is", "control"])

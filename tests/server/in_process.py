@@ -21,7 +21,10 @@ KEEP_ALIVE_SECONDS = 60
 
 @contextmanager
 def serving_here(
-    application: Any, *, keep_alive_seconds: int = KEEP_ALIVE_SECONDS
+    application: Any,
+    *,
+    keep_alive_seconds: int = KEEP_ALIVE_SECONDS,
+    protocol: Callable[..., BoundedProtocol] = BoundedProtocol,
 ) -> Iterator[int]:
     """Serve an ASGI application; gives the port."""
     config = Config(
@@ -29,7 +32,7 @@ def serving_here(
     )
     loop, state = uvloop.new_event_loop(), ServerState()  # as the web server's own
     listening = loop.run_until_complete(
-        loop.create_server(lambda: BoundedProtocol(config, state, {}), "127.0.0.1", 0)
+        loop.create_server(lambda: protocol(config, state, {}), "127.0.0.1", 0)
     )
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

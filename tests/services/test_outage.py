@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -270,3 +270,14 @@ def test_a_sign_of_life_that_is_a_little_later_stays() -> None:
     site_ran_until_now()
 
     assert Heartbeat.objects.get().completed_at == before
+
+
+@pytest.mark.parametrize(("hours", "extended"), [((-8, 4), 0), ((6, 12), 1)])
+def test_time_that_did_not_run_is_not_given_back(hours: tuple[int, int], extended: int) -> None:
+    begins, ends = (datetime.now(UTC) + timedelta(hours=each) for each in hours)
+    quiet = {"quiet_from": begins.strftime("%H:00"), "quiet_to": ends.strftime("%H:00")}
+    _, offered = job_with_a_seat_on_offer(acknowledgment_window_seconds=DAY, **quiet)
+    site_ran_until_now()
+    stand_still(offered, 3 * HOUR)
+
+    assert extend_after_outage() == extended

@@ -17,6 +17,12 @@ def is_offer(event: Event) -> bool:
     return event.event == "PROMOTED" or (event.event == "APPLIED" and offered)
 
 
+def missed(log: list[Event]) -> int:
+    """Count the offers that were not answered in time."""
+    ends = ("DECAYED", "LAPSED")
+    return sum(e.event in ends and e.from_status == "PENDING_ACKNOWLEDGMENT" for e in log)
+
+
 def slow_counts(log: list[Event], week: Week) -> dict[str, Any]:
     """Count the events of the week one by one."""
     inside = [event for event in log if week.start <= event.at < week.end]
@@ -28,8 +34,8 @@ def slow_counts(log: list[Event], week: Week) -> dict[str, Any]:
         "offered": sum(map(is_offer, inside)),
         "promoted": kinds["PROMOTED"],
         "confirmed": kinds["ACKNOWLEDGED"],
-        "missed": kinds["DECAYED"] + kinds["LAPSED"],
-        "lapsed": kinds["LAPSED"],
+        "missed": missed(inside),
+        "lapsed": missed(inside) - kinds["DECAYED"],
         "withdrawn": kinds["WITHDRAWN"],
         "closed_out": kinds["CLOSED_OUT"],
         "decided": dict(Counter(e.outcome for e in inside if e.event == "REMOVED")),
@@ -40,8 +46,7 @@ def slow_counts(log: list[Event], week: Week) -> dict[str, Any]:
 def _day(inside: list[Event], start: datetime, end: datetime) -> list[int]:
     of_day = [event for event in inside if start <= event.at < end]
     kinds = Counter(event.event for event in of_day)
-    missed = kinds["DECAYED"] + kinds["LAPSED"]
-    return [kinds["APPLIED"], sum(map(is_offer, of_day)), kinds["ACKNOWLEDGED"], missed]
+    return [kinds["APPLIED"], sum(map(is_offer, of_day)), kinds["ACKNOWLEDGED"], missed(of_day)]
 
 
 def slow_times(log: list[Event], week: Week) -> dict[str, Any]:

@@ -9,8 +9,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from jobs.models import Company
 from pipeline.domain.errors import FutureMoment
 from pipeline.services.lifecycle import close_job
+from pipeline.stats.job_facts import public_counts_of
+from pipeline.stats.job_series import series_of
+from pipeline.stats.job_totals import totals_of_job
 from pipeline.stats.job_week import Week, week_of_job
 from tests.stats.slow_week import slow_counts, slow_ends, slow_points, slow_seats, slow_times
 from tests.support import factories
@@ -67,6 +71,24 @@ def test_random_histories_give_what_adding_up_slowly_gives(seed: int) -> None:
         assert found["seat_seconds"] == pytest.approx(slow_seats(log, week), abs=0.01)
         held = [(point[1], point[2]) for point in found["points"]]
         assert held == slow_points(log, week)
+
+
+def test_who_never_proved_an_address_missed_no_offer(company: Company) -> None:
+    job = factories.job(company_id=company.id)
+    factories.application(job, verified=False)
+    let_time_pass(job, 2 * DAY)
+    factories.settle_all()
+    assert factories.event_names(job)[-1] == "LAPSED"
+    put(job, last_week(), seq=1, hours=12)
+
+    row = factories.row_of(job)
+    week, series = week_of_job(job, last_week()), series_of(row, back=None, zone="UTC")
+
+    assert week
+    assert (week["applied"], week["missed"], week["lapsed"]) == (1, 0, 0)
+    assert (series.missed, series.misses_by_hour) == (0, {})
+    assert totals_of_job(job).lapse_events == 0
+    assert public_counts_of(row).missed == 0
 
 
 def test_what_happens_at_midnight_belongs_to_the_week_that_begins(job: UUID) -> None:

@@ -24,6 +24,7 @@ from pipeline.models import (
     WebhookAttempt,
     WebhookDelivery,
 )
+from pipeline.services.job_templates import keep_job_template
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.references import change_application_reference
 from pipeline.services.remove import remove
@@ -68,6 +69,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.ImportRun": lambda acme: Q(file__company_id=acme.id),
     "pipeline.JobForecast": lambda acme: Q(job_id__in=_jobs_of(acme)),
     "pipeline.JobReference": lambda acme: Q(company_id=acme.id),
+    "pipeline.JobTemplate": lambda acme: Q(company=acme),
     "pipeline.NameWord": lambda acme: Q(company_id=acme.id),
     "pipeline.PlannedSeats": lambda acme: Q(job__company=acme),
     "pipeline.PortalToken": lambda acme: Q(key__company=acme),
@@ -194,6 +196,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
         "planned_id": planned(draft).id,
+        "template_id": keep_job_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
         "key_id": key.id,
         "file_id": file.id,

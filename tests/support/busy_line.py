@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -13,13 +14,14 @@ from pipeline.domain.errors import LineError
 from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
+from pipeline.services.defer import defer
 from pipeline.services.lifecycle import open_job, pause_job
 from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
-from tests.support.clock import let_time_pass
+from tests.support.clock import database_now, let_time_pass
 
 
 def busy_job(seed: int, *, steps: int = 60, company_id: UUID | None = None) -> UUID:
@@ -75,6 +77,13 @@ def _reinstate(job: UUID, chance: Random) -> None:
         reinstate(application_id=chance.choice(people).id, reason=reason, actor=factories.RECRUITER)
 
 
+def _defer(job: UUID, chance: Random) -> None:
+    if person := _one(job, chance, "WAITLIST"):
+        ahead = chance.choice((None, 60, factories.WINDOW, 24 * 3_600))
+        until = database_now() + timedelta(seconds=ahead) if ahead else None
+        defer(application_id=person.id, not_before=until, actor=factories.owner_of(person))
+
+
 def _wait(job: UUID, chance: Random) -> None:
     let_time_pass(job, chance.choice((30, factories.COOLDOWN, factories.WINDOW, 24 * 3_600)))
     factories.settle_all()
@@ -97,6 +106,7 @@ STEPS: list[Callable[[UUID, Random], None]] = [
     _acknowledge,
     _acknowledge,
     _withdraw,
+    _defer,
     _hire,
     _wait,
     _wait,

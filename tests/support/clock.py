@@ -17,6 +17,7 @@ JOB_TIMES = ["last_event_at", "next_due_at", "created_at", "opened_at", "closed_
 JOB_TIMES += ["draw_at", "drawn_at"]
 APPLICATION_TIMES = [
     "eligible_at",
+    "not_before",
     "acknowledge_by",
     "verify_by",
     "applied_at",

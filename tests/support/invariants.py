@@ -89,7 +89,7 @@ def _no_seat_is_idle(job: Job, people: list[Application]) -> None:
         person
         for person in _of(people, "WAITLIST")
         if person.verify_by is None
-        and (person.eligible_at is None or person.eligible_at <= job.last_event_at)
+        and (person.held_until is None or person.held_until <= job.last_event_at)
     ]
     assert held >= job.capacity or not eligible
 
@@ -141,7 +141,7 @@ def _true_due(job: Job, people: list[Application]) -> datetime | None:
     pending, waiting = _of(people, "PENDING_ACKNOWLEDGMENT"), _of(people, "WAITLIST")
     moments = [person.acknowledge_by for person in pending]
     if job.status == "OPEN" and job.capacity > len(pending) + len(_of(people, "ACTIVE")):
-        moments += [person.eligible_at for person in waiting if person.verify_by is None]
+        moments += [person.held_until for person in waiting if person.verify_by is None]
     moments += [person.verify_by for person in waiting]
     plans = list(PlannedSeats.objects.filter(job_id=job.id))
     assert job.status != "CLOSED" or not plans

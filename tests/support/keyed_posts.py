@@ -86,6 +86,14 @@ def verification() -> Sent:
     return Sent(signed_in(made.applicant), f"/applications/{made.id}/verify", {"name": "Ann"})
 
 
+def deferral() -> Sent:
+    job = factories.job()
+    factories.application(job)
+    waiting = factories.application(job)
+    body = {"not_before": (database_now() + timedelta(days=7)).isoformat()}
+    return Sent(signed_in(waiting.applicant), f"/applications/{waiting.id}/defer", body)
+
+
 def withdrawal() -> Sent:
     seated = factories.application(factories.job())
     return Sent(signed_in(seated.applicant), f"/applications/{seated.id}/withdraw", {})
@@ -228,6 +236,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "jobs/<uuid:job_id>/close": [_job_verb("close")],
     "applications/<uuid:application_id>/acknowledge": [acknowledgement],
     "applications/<uuid:application_id>/verify": [verification],
+    "applications/<uuid:application_id>/defer": [deferral],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],

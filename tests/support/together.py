@@ -70,11 +70,13 @@ def held_lock(job_id: UUID) -> Iterator[None]:
             done.set()
 
 
-def wait_until_somebody_waits_for_a_lock() -> None:
-    """Return once some connection to this database is queueing for a lock."""
+def wait_until_somebody_waits_for_a_lock(unless: Event | None = None) -> None:
+    """Return once some connection to this database is queueing for a lock, or `unless` is set."""
     with connection.cursor() as cursor:
         start = time.monotonic()
         while time.monotonic() - start < PATIENCE_SECONDS:
+            if unless and unless.is_set():
+                return
             cursor.execute(
                 "SELECT count(*), pg_sleep(0.005) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND wait_event_type = 'Lock'"

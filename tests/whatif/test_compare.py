@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -161,3 +162,26 @@ def test_a_log_that_the_rules_do_not_lead_to_is_refused(company: Company) -> Non
             tell=lambda _done, _all: None,
             is_cancelled=lambda: False,
         )
+
+
+def test_a_run_leaves_out_the_quiet_hours_in_the_zone_of_each_person(company: Company) -> None:
+    night = (datetime.now(ZoneInfo("Asia/Tokyo")) + timedelta(hours=hours) for hours in (-1, 4))
+    begins, ends = (at.strftime("%H:00") for at in night)
+    job = factories.job(
+        company_id=company.id,
+        acknowledge_first_seat=True,
+        acknowledgment_window_seconds=HOUR,
+        quiet_from=begins,
+        quiet_to=ends,
+    )
+    factories.application(job, factories.applicant(time_zone="Asia/Tokyo"))
+    log = read_log(job)
+    offered_at = log[-1].at
+
+    run = simulate.Simulation(log, Change(log[0].at, {}))
+    run.run(offered_at + timedelta(days=1))
+
+    deadline = datetime.fromisoformat(log[-1].data["deadline"])
+    misses = [each.at for each in run.events if each.event in ("DECAYED", "LAPSED")]
+    assert deadline - offered_at > timedelta(hours=3)
+    assert misses[0] == deadline

@@ -148,3 +148,29 @@ def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
 )
 def test_a_change_of_place_has_a_reason(change: PlaceChange, words: str) -> None:
     assert words in explain_moved_position(change)
+
+
+@pytest.mark.parametrize(
+    ("quiet", "said"),
+    [
+        (
+            {"quiet_from": "22:00", "quiet_to": "08:00", "quiet_weekends": True},
+            "That time does not run from 22:00 to 08:00 your time or at weekends, in the time zone"
+            " Europe/Berlin if we do not know yours.",
+        ),
+        (
+            {"quiet_weekends": True},
+            "That time does not run at weekends, in the time zone Europe/Berlin if we do not know"
+            " yours.",
+        ),
+    ],
+)
+def test_the_rules_say_when_the_time_to_confirm_does_not_run(
+    quiet: dict[str, Any], said: str
+) -> None:
+    policy = {"quiet_time_zone": "Europe/Berlin"} | quiet
+
+    assert f" to confirm it. {said}" in rules(**policy)
+    waiting = ExplainedStanding(Status.WAITLIST, Policy(**policy), NOW)
+    assert said.partition(",")[0] in explain_doing_nothing(waiting)
+    assert "does not run" not in rules()

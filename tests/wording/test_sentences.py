@@ -25,7 +25,7 @@ from pipeline.domain.states import (
 )
 from pipeline.line.event_log import logged_time
 from pipeline.wording.event_words import REINSTATEMENT_WORDS
-from pipeline.wording.sentences import SENTENCES, Reader, sentence
+from pipeline.wording.sentences import NOT_BEFORE, SENTENCES, Reader, sentence
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -50,6 +50,7 @@ class Row:
 FACTS = {
     "deadline": logged_time(NOON + HOUR),
     "eligible_at": logged_time(NOON + 2 * HOUR),
+    "not_before": logged_time(NOON + 3 * HOUR),
     "places": 2,
     "decay_count": 1,
     "capacity": 3,
@@ -96,6 +97,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.APPLIED, UNVERIFIED), (EventType.LAPSED, UNVERIFIED)}
     possible |= {(EventType.ACKNOWLEDGED, VIA_KEY), (EventType.WITHDRAWN, VIA_KEY)}
     possible.add((EventType.APPLIED, DRAW_AT))
+    possible.add((EventType.DEFERRED, NOT_BEFORE))
     possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}
     assert {key for key in SENTENCES if key not in possible} == set()
 

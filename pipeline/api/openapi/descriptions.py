@@ -11,7 +11,13 @@ DESCRIPTIONS = {
     "acknowledge_first_seat": "Whether a seat that is free on applying must be acknowledged too.",
     "acknowledged_at": "When the offer was acknowledged.",
     "acknowledgment_rate": "Share of ended offers that were acknowledged, 0 to 1.",
-    "acknowledgment_window_seconds": "Seconds from the offer of a seat to its deadline.",
+    "acknowledgment_window_seconds": "Seconds from the offer of a seat to its deadline. They do "
+    "not run in quiet hours.",
+    "quiet_from": "When quiet hours begin, like 22:00 in each person's time zone; null: there are "
+    "none. Given together with `quiet_to`.",
+    "quiet_to": "When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet.",
+    "quiet_weekends": "Whether Saturdays and Sundays are quiet, too.",
+    "quiet_time_zone": "The time zone of people whose own one is not known.",
     "active": "People with a confirmed seat, longest first.",
     "active_count": "Number of people with a confirmed seat.",
     "age_seconds": "Seconds since the oldest of them became due.",
@@ -60,6 +66,7 @@ DESCRIPTIONS = {
     "duration_ms": "Milliseconds from the first line of our program to the response.",
     "updated_at": "When the line, its texts or what the company attached last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
+    "not_before": "Until then, the person wants no seat; null if it has passed or was never asked.",
     "ended_at": "When the application ended.",
     "errors": "The fields that were refused, if any.",
     "event": "What happened.",
@@ -202,16 +209,16 @@ _OF_TYPES = {
     "ReinstatementIn.note": "Free text, stored beside the log, where it can be erased.",
     "ReportDay.acknowledged": "Seats acknowledged.",
     "ReportDay.applied": "Applications made.",
-    "ReportDay.missed": "DECAYED and LAPSED events, so also applications that ended unverified.",
+    "ReportDay.missed": "Offers that were not acknowledged in time.",
     "ReportDay.offered": "Seats offered, to people who applied or waited.",
     "ReportWeek.acknowledged": "Seats acknowledged.",
     "ReportWeek.applied": "Applications made.",
     "ReportWeek.closed_out": "Applications that ended with the job.",
     "ReportWeek.decided": "The company's decisions by outcome.",
     "ReportWeek.events": "All events of the week.",
-    "ReportWeek.lapsed": "Applications that lapsed: after a last miss, or unverified.",
-    "ReportWeek.missed": "DECAYED and LAPSED events, so also applications that ended unverified. "
-    "Those missed no deadline: the log has them as LAPSED with the reason UNVERIFIED.",
+    "ReportWeek.lapsed": "Misses that ended the application: one too many.",
+    "ReportWeek.missed": "Offers that were not acknowledged in time: DECAYED events, and LAPSED "
+    "ones without the reason UNVERIFIED.",
     "ReportWeek.offered": "Seats offered: those of `promoted`, and those that had to be "
     "acknowledged on applying.",
     "ReportWeek.promoted": "Seats offered to people who waited.",

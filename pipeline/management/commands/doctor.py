@@ -31,6 +31,8 @@ ALWAYS: dict[str, Check] = {
 # Left out if the database cannot be reached.
 IN_DATABASE: dict[str, Check] = {
     "server": database_findings.server_findings,
+    "pooler": database_findings.pooler_findings,
+    "replica": database_findings.replica_findings,
     "notifications": database_findings.notification_findings,
     "clock": database_findings.clock_findings,
     "migrations": database_findings.migration_findings,

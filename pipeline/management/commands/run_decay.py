@@ -9,6 +9,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipeline.management.decay_worker import LONGEST_REST_SECONDS, DecayWorker
+from tasks.listen import TransactionPooler, refuse_pooled_address
 from tasks.loop import run_forever
 
 SHORTEST, LONGEST = 0.1, 3_600.0
@@ -49,6 +50,10 @@ class Command(BaseCommand):
     def handle(self, *, once: bool, interval: float, moving_job: UUID | None, **_: Any) -> None:
         if not SHORTEST <= interval <= LONGEST:
             raise CommandError(f"--interval takes {SHORTEST} to {LONGEST} seconds.")
+        try:
+            refuse_pooled_address()
+        except TransactionPooler as error:
+            raise CommandError(str(error)) from error
         worker = DecayWorker(longest_rest_seconds=min(interval, HEARTBEAT_SECONDS))
         try:
             if once:

@@ -50,6 +50,7 @@ from pipeline.management.demo.records import (
     schedule_reports_of_demo,
     start_failing_task_of_demo,
 )
+from pipeline.management.demo.webhooks import PastWebhooks
 from pipeline.notifications.outbox import outbox_tasks, start_outbox
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
@@ -153,6 +154,9 @@ def plan_records_of_past(acts: Acts, past: dict[str, JobPast], newcomers: Iterat
         values = {"job": rigger, "file_name": file_name, "people": people, "more": more}
         rigger.plan_at(days_ago, import_in_past, **values)
     plan_reports_of_past(acts, shipwright)
+    changes = [each[0] for job in COMPANIES[0].jobs for each in job.capacities]
+    stops = [job.stopped for job in COMPANIES[0].jobs if job.stopped is not None]
+    PastWebhooks(acts, shipwright.company_id, [*changes, *stops])
     for title, days_ago in APPLICATIONS_OF_ONE:
         if title in past:
             past[title].plan_at(days_ago, past[title].add, name=APPLICANT, left_alone=True)

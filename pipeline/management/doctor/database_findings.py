@@ -9,23 +9,19 @@ from datetime import UTC, datetime
 import pgtrigger
 import psycopg
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, connections
 
 from pipeline.database.binaries import OLDEST_MAJOR
 from pipeline.database.errors import ClusterError
 from pipeline.database.instants import database_now
+from pipeline.database.pooler import SESSION, pooler_faults
+from pipeline.database.replica import REPLICA, committed_place, replica_is_current
 from pipeline.database.roles import owners_of_tables, role_may_rewrite_log, tables_without_rights
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import Event
 from pipeline.selectors.health import missing_migrations, unknown_migrations
-from tasks.listen import connect_to_listen
+from tasks.listen import TransactionPooler, connect_to_listen
 
-# Settings that each connection of the site asks for. A pooler can lose them.
-SESSION = {
-    "lock_timeout": "3s",
-    "idle_in_transaction_session_timeout": "30s",
-    "plan_cache_mode": "force_generic_plan",
-}
 # Without these, a crash of the machine can lose or damage committed data.
 DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 CONNECTIONS_PERCENT = 80
@@ -109,6 +105,13 @@ def notification_findings() -> Iterator[Finding]:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
             heard = any(listener.notifies(timeout=NOTIFY_SECONDS, stop_after=1))
+    except TransactionPooler:
+        yield found_problem(
+            "LISTEN and settings of a session are lost: this address is that of a pooler in"
+            " transaction mode.",
+            "Set DATABASE_DIRECT_URL to the address of PostgreSQL itself.",
+        )
+        return
     except psycopg.Error:
         heard = False
     if heard:
@@ -117,6 +120,41 @@ def notification_findings() -> Iterator[Finding]:
         yield found_warning(
             "LISTEN and NOTIFY do not work: pages poll, and workers notice new work late.",
             "Connect to PostgreSQL directly, or through a pooler in session mode.",
+        )
+
+
+def pooler_findings() -> Iterator[Finding]:
+    """Check the pooler that web servers connect through, if there is one."""
+    if not settings.POOLED_DATABASE:
+        return
+    faults = [
+        found_problem(
+            f"In DATABASE_URL, {fault}.",
+            "Use deploy/pgbouncer/pgbouncer.ini, or set them on the role; see docs/scaling.md.",
+        )
+        for fault in pooler_faults()
+    ]
+    yield from faults or [found_ok("The pooler in DATABASE_URL serves the web servers.")]
+
+
+def replica_findings() -> Iterator[Finding]:
+    """Check that the replica, if there is one, has replayed what the primary has committed."""
+    if REPLICA not in settings.DATABASES:
+        return
+    try:
+        is_current = replica_is_current(connections[REPLICA], committed_place())
+    except DatabaseError as error:
+        yield found_problem(
+            f"The replica in REPLICA_URL cannot be reached: {' '.join(str(error).split())}",
+            "Start it, or remove REPLICA_URL. Until then the primary serves all reads.",
+        )
+        return
+    if is_current:
+        yield found_ok("The replica in REPLICA_URL is current.")
+    else:
+        yield found_warning(
+            "The replica in REPLICA_URL lags, or is no replica of this primary.",
+            "Look at pg_stat_replication on the primary. The primary serves the reads meanwhile.",
         )
 
 

@@ -76,6 +76,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
         build=my_application_context,
         tag=(
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
+            f" {card.standing.is_deferring}"
             f" {emails_stamp(emails)} {planned_seats_stamp(plans)}"
         ),
         jobs=[job.id],
@@ -190,10 +191,10 @@ def _seat_after_my_withdrawal(job: Job) -> str:
         return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
     if job.seats_free:
         return (
-            "Everyone on the waitlist is in a pause after a missed deadline. If you "
-            "withdraw, the seat stays free until the first pause ends or someone applies."
+            "Everyone on the waitlist is in a pause after a missed deadline, or asked for no seat "
+            "yet. If you withdraw, the seat stays free until that ends or someone applies."
         )
     return (
-        "If you withdraw, the seat is immediately offered to the first person in line who is "
-        "not in a pause after a missed deadline."
+        "If you withdraw, the seat is immediately offered to the first person in line who can "
+        "take one."
     )

@@ -61,6 +61,7 @@ class ApplicationCard:
             misses=application.decay_count,
             deadline=application.acknowledge_by,
             eligible_at=application.eligible_at,
+            not_before=application.not_before,
             verify_by=application.verify_by,
             draw_at=job.draw_at if job.awaits_draw else None,
         )
@@ -97,6 +98,12 @@ class ApplicationCard:
         """Tell whether the owner can withdraw."""
         legal = (self.standing.status, Move.WITHDRAW) in MOVES
         return legal and _state_of_card(self.standing) is not CardState.CLOSING
+
+    @property
+    def may_defer(self) -> bool:
+        """Tell whether the owner can ask for no seat before a time."""
+        legal = (self.standing.status, Move.DEFER) in MOVES
+        return legal and _state_of_card(self.standing) is CardState.WAITING
 
     @property
     def may_verify(self) -> bool:
@@ -187,11 +194,12 @@ def cards_with_prospects(cards: Collection[ApplicationCard]) -> list[Application
         card.job.id: card.seen.position
         for card in cards
         if card.state == CardState.WAITING.value and card.job.status == JobStatus.OPEN
+        if not card.standing.is_deferring
     }
     known = read_prospects(waiting) if waiting else {}
     return [
         replace(card, prospect=describe_prospect(known[card.job.id]))
-        if card.job.id in waiting and card.job.id in known
+        if card.job.id in known and not card.standing.is_deferring
         else card
         for card in cards
     ]

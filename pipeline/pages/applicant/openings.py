@@ -12,23 +12,27 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
 from pipeline.forecast.statements import read_prospects
+from pipeline.models import PlannedSeats
 from pipeline.pages.access import current_applicant, current_memberships, public_job
 from pipeline.pages.draws import draw_of_job
 from pipeline.pages.line_picture import LinePicture
+from pipeline.pages.live_page import live_page
 from pipeline.selectors.jobs import read_open_jobs
 from pipeline.selectors.my_applications import my_last_name, my_live_application
-from pipeline.selectors.planned_seats import planned_seats_of_job
+from pipeline.selectors.planned_seats import planned_seats_of_job, planned_seats_stamp
 from pipeline.selectors.recent_stats import NOTHING_YET, RecentFacts, recent_waits
 from pipeline.wording.explanations import explain_line
 from pipeline.wording.forecasts import NOT_KNOWN, describe_prospect
 
 ON_ONE_PAGE = 24
 LONGEST_SEARCH = 100
+REFRESH_SECONDS = 600  # how often forecasts and typical waits change with time alone
 # The line that the first page shows to explain the product.
 EXAMPLE = LinePicture.of_counts({"active": 4, "pending": 1, "free": 0}, 9, position=3)
 
@@ -64,8 +68,18 @@ def openings(request: HttpRequest) -> HttpResponse:
 @require_safe
 def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show one job. A draft is shown only to its own company."""
-    job = public_job(request, job_id)
-    return show_opening(request, job, opening_form(request))
+    job, person = public_job(request, job_id), current_applicant(request)
+    mine = my_live_application(person.id, job.id) if person else None
+    plans = planned_seats_of_job(job.id)
+    period = int(timezone.now().timestamp()) // REFRESH_SECONDS
+    return live_page(
+        request,
+        "applicant/opening.html",
+        "applicant/_opening.html",
+        build=lambda: _opening_context(request, job, opening_form(request), plans, mine),
+        tag=f"{job.seq}-{job.posting.version}-{planned_seats_stamp(plans)}-{mine}-{period}",
+        jobs=[job.id],
+    )
 
 
 def opening_form(request: HttpRequest, data: Any = None) -> forms.Form:
@@ -81,24 +95,45 @@ def opening_form(request: HttpRequest, data: Any = None) -> forms.Form:
 def show_opening(
     request: HttpRequest, job: Job, form: forms.Form, *, status: int = 200
 ) -> HttpResponse:
-    """Render a job's page with the form to apply, or why nobody can apply now."""
+    """Render a job's page again with a refused form to apply. It does not update itself."""
     person = current_applicant(request)
+    mine = my_live_application(person.id, job.id) if person else None
+    context = _opening_context(request, job, form, planned_seats_of_job(job.id), mine)
+    return render(request, "applicant/opening.html", context, status=status)
+
+
+def _opening_context(
+    request: HttpRequest,
+    job: Job,
+    form: forms.Form,
+    plans: list[PlannedSeats],
+    mine: UUID | None,
+) -> dict[str, Any]:
     own = [m for m in current_memberships(request) if m.company_id == job.company_id]
-    context = {
+    return {
         "job": job,
+        "news": _news_of_opening(job),
         "picture": LinePicture.of(job),
         "public_link": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
         "prospect": _prospect_of_newcomer(job),
-        "plans": planned_seats_of_job(job.id),
+        "plans": plans,
         "rules": explain_line(job.policy, job.capacity, draw_of_job(job)),
         "form": form,
         "is_staff": bool(current_memberships(request)),
         "is_own": bool(own),
         "is_offer_open": job.status == JobStatus.OPEN,
-        "mine": my_live_application(person.id, job.id) if person else None,
+        "mine": mine,
     }
-    return render(request, "applicant/opening.html", context, status=status)
+
+
+def _news_of_opening(job: Job) -> str:
+    """Say what a reader who does not see the page should hear when it changes."""
+    if job.status in (JobStatus.PAUSED, JobStatus.CLOSED):
+        return f"This job is {job.status.lower()}."
+    if job.awaits_draw:
+        return "The order is still to be drawn by lot."
+    return "A seat is free now." if job.seats_free else "All seats are taken."
 
 
 def _prospect_of_newcomer(job: Job) -> str:

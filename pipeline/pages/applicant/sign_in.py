@@ -28,6 +28,7 @@ from pipeline.selectors.my_applications import my_live_application
 from pipeline.services.verify import verify_applications_of
 from pipeline.web.client_address import client_address
 from pipeline.wording.english import long_duration, plural
+from pipeline.wording.explanations import explain_quiet_hours
 
 # Prefix of the return target for a person who has just applied to the job that follows.
 JOB = "job "
@@ -129,17 +130,19 @@ def _sign_in_code_page(
     request: HttpRequest, form: forms.Form, kept: browser.Proving, *, status: int = 200
 ) -> HttpResponse:
     email, after, _handle = kept
-    window = ""  # the time to confirm a seat of the job just applied to, in words
+    window = quiet = ""  # the time to confirm a seat of the job just applied to, in words
     if after.startswith(JOB):
         with suppress(JobNotFound):
             job = read_job(UUID(after.removeprefix(JOB)))
             window = long_duration(job.acknowledgment_window_seconds)
+            quiet = explain_quiet_hours(job.policy)
     context = {
         "form": form,
         "email": email,
         "has_applied": after.startswith(JOB),
         "minutes": LIFETIME.seconds // 60,
         "window": window,
+        "quiet": quiet,
     }
     return render(request, "applicant/enter_code.html", context, status=status)
 

@@ -89,7 +89,7 @@ def _company_application_context(
     after = request.GET.get("after", "")
     after_seq = int(after) if after.isdecimal() and len(after) < 19 else 0
     page: Page[Any] = timeline_of(seen.application.id, after_seq=after_seq, limit=EVENTS_SHOWN)
-    eligible_at = seen.application.eligible_at
+    eligible_at, not_before = seen.application.eligible_at, seen.application.not_before
     may_annotate = member.may(Action.ANNOTATE)
     return {
         "member": member,
@@ -98,6 +98,7 @@ def _company_application_context(
         "job": job,
         "notes": DecisionNote.objects.filter(application_id=seen.application.id).order_by("seq"),
         "is_cooling": bool(eligible_at and eligible_at > seen.now),
+        "is_deferring": bool(not_before and not_before > seen.now),
         "may_decide": member.may(Action.DECIDE)
         and not decision
         and bool(possible_outcomes_of(seen)),

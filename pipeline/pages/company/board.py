@@ -124,8 +124,13 @@ def _board_context(
             shown.job, shown.job.capacity + 1, _eligible_on_board(shown)[:1]
         ),
         "may": _permitted_board_buttons(member, shown.job),
-        "cooling": {
-            s.application.id for s in shown.waitlist.rows if _is_cooling_on_board(s, shown)
+        **{
+            kind: {
+                seen.application.id
+                for seen in shown.waitlist.rows
+                if (end := getattr(seen.application, column)) and end > shown.now
+            }
+            for kind, column in (("cooling", "eligible_at"), ("deferring", "not_before"))
         },
         "on_resuming": _resuming_on_board(shown),
         "owner_could": not is_closed
@@ -172,17 +177,13 @@ def _permitted_board_buttons(member: Member, job: Job) -> dict[str, bool]:
     }
 
 
-def _is_cooling_on_board(seen: Any, shown: Board) -> bool:
-    end = seen.application.eligible_at
-    return end is not None and end > shown.now
-
-
 def _eligible_on_board(shown: Board) -> list[str]:
     """Return the names of people on the shown page of the waitlist who could be promoted."""
     return [
         seen.application.name
         for seen in shown.waitlist.rows
-        if seen.application.is_verified and not _is_cooling_on_board(seen, shown)
+        if seen.application.is_verified
+        and not ((end := seen.application.held_until) and end > shown.now)
     ]
 
 

@@ -46,9 +46,9 @@ def consequence_when_a_seat_opens(job: Job, next_name: str | None) -> str:
     if next_name is not None:
         return f"{consequence_names([next_name], 1)} is offered the seat"
     if job.people_waiting > LOOKED_AHEAD:
-        return "the seat goes to the first person in line who is not in a cool-down"
+        return "the seat goes to the first person in line who can take it now"
     if job.people_waiting:
-        return "the seat stays free until a cool-down ends"
+        return "the seat stays free until somebody who waits can take it"
     return "the seat stays free for the next applicant"
 
 
@@ -73,8 +73,8 @@ def consequence_of_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -
         offered = f"{consequence_names(names[:3], len(names))} {plural(len(names), 'is', 'are')}"
         return f"{opens}; {offered} offered a seat"
     if job.people_waiting > LOOKED_AHEAD:
-        return f"{opens}; the first people who are not in a cool-down are offered a seat"
-    return f"{opens}, for people whose cool-down has ended or who apply next"
+        return f"{opens}; the first people who can take one now are offered a seat"
+    return f"{opens}, for people who can take one later or who apply next"
 
 
 def consequence_of_reinstatement(job: Job, *, position: int, stood: int) -> str:
@@ -110,9 +110,9 @@ def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> st
         why = "order is still to be drawn" if job.awaits_draw else "job is not open"
         return f"The {why}, so nobody is promoted now."
     if not names and job.people_waiting > LOOKED_AHEAD:
-        return f"The first people who are not in a cool-down are promoted at once, up to {added:,}."
+        return f"The first people who can take a seat now are promoted at once, up to {added:,}."
     if not names:
-        return "Everyone waiting is in a cool-down, so nobody is promoted yet."
+        return "Nobody who waits can take a seat now, so nobody is promoted yet."
     if len(names) < added and job.people_waiting > LOOKED_AHEAD:
         return f"Up to {people(added)} are promoted at once, starting with {names[0]}."
     total = min(added, len(names))

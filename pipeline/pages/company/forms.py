@@ -10,10 +10,18 @@ from django.core.exceptions import ValidationError
 from applicants.forms import AddressField
 from applicants.models import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
-from jobs.models import DESCRIPTION_LENGTH, LOCATION_LENGTH, MAX_CAPACITY, TITLE_LENGTH, JobPosting
-from jobs.policies import Policy, policy_limits
+from jobs.models import (
+    DESCRIPTION_LENGTH,
+    LOCATION_LENGTH,
+    MAX_CAPACITY,
+    TITLE_LENGTH,
+    ZONE_LENGTH,
+    JobPosting,
+)
+from jobs.policies import Policy, policy_limits, wrong_quiet_hours
+from jobs.quiet_hours import is_known_zone
 from pipeline.domain.states import DECISIONS
-from pipeline.models import NOTE_LENGTH
+from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.lifecycle import Posting
@@ -52,7 +60,7 @@ class PostingForm(PlainForm):
         return Posting(**{name: self.cleaned_data[name] for name in PostingForm.base_fields})
 
 
-def posting_form_values(posting: JobPosting) -> dict[str, Any]:
+def posting_form_values(posting: JobPosting | JobTemplate) -> dict[str, Any]:
     """Return a posting as initial values of its form."""
     return {name: getattr(posting, name) for name in PostingForm.base_fields}
 
@@ -65,6 +73,16 @@ def _number_form_field(**options: Any) -> forms.IntegerField:
 def _unit_form_field(of: str) -> forms.ChoiceField:
     choices = [(unit, unit) for unit in UNITS]
     return forms.ChoiceField(choices=choices, label=f"Unit of: {of}")
+
+
+def _clock_time_form_field(**options: Any) -> forms.TimeField:
+    return forms.TimeField(
+        required=False,
+        input_formats=["%H:%M"],
+        widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
+        error_messages={"invalid": "Enter a time, like 22:00."},
+        **options,
+    )
 
 
 WINDOW, COOLDOWN = "Time to confirm", "Cool-down after a miss"
@@ -81,6 +99,25 @@ class PolicyForm(PlainForm):
         " line. From 1 minute to 30 days; we recommend at least a day.",
     )
     window_unit = _unit_form_field(WINDOW)
+    quiet_from = _clock_time_form_field(
+        label="Quiet hours from",
+        help_text="The time to confirm does not run in quiet hours, for example from 22:00 to 08:00"
+        " in each person's own time zone. Seats are offered at any hour; only the deadline is"
+        " later. Leave both times empty for no quiet hours.",
+    )
+    quiet_to = _clock_time_form_field(label="Quiet hours to")
+    quiet_weekends = forms.BooleanField(
+        label="Weekends are quiet, too",
+        required=False,
+        help_text="The time to confirm does not run on Saturdays and Sundays.",
+    )
+    quiet_time_zone = forms.CharField(
+        label="Time zone of the job",
+        required=False,
+        max_length=ZONE_LENGTH,
+        help_text="For the quiet hours of people whose time zone is not known, for example"
+        " Europe/Berlin. Empty means UTC.",
+    )
     acknowledge_first_seat = forms.BooleanField(
         label="Ask people to confirm a seat that is free when they apply",
         required=False,
@@ -116,11 +153,25 @@ class PolicyForm(PlainForm):
         super().clean()
         self._in_seconds("window", "acknowledgment_window_seconds")
         self._in_seconds("cooldown", "cooldown_seconds")
+        self._check_quiet_hours()
         return self.cleaned_data
 
     def policy(self) -> Policy:
         """Return the policy that was entered."""
         return Policy(**{name: self.cleaned_data[name] for name in Policy.__dataclass_fields__})
+
+    def _check_quiet_hours(self) -> None:
+        """Put the quiet hours into the cleaned data as the policy has them."""
+        given = self.cleaned_data
+        zone = given["quiet_time_zone"] = given.get("quiet_time_zone") or "UTC"
+        if not is_known_zone(zone):
+            self.add_error("quiet_time_zone", "Enter a time zone, like Europe/Berlin.")
+        if {"quiet_from", "quiet_to"} & self.errors.keys():
+            return
+        for name in ("quiet_from", "quiet_to"):
+            given[name] = None if given[name] is None else given[name].strftime("%H:%M")
+        if wrong := wrong_quiet_hours(given["quiet_from"], given["quiet_to"]):
+            self.add_error("quiet_to" if given["quiet_from"] else "quiet_from", wrong)
 
     def _in_seconds(self, name: str, field: str) -> None:
         number, unit = self.cleaned_data.get(name), self.cleaned_data.get(f"{name}_unit")

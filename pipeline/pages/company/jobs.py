@@ -7,11 +7,13 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.timezone import get_current_timezone_name
 
-from jobs.models import JobStatus
+from jobs.models import Job, JobStatus
 from jobs.policies import Policy
 from pipeline.domain.errors import DrawRefused
 from pipeline.domain.permissions import Action
+from pipeline.models import JobTemplate
 from pipeline.pages.access import (
     current_member,
     for_members,
@@ -20,6 +22,7 @@ from pipeline.pages.access import (
     require_access,
 )
 from pipeline.pages.company import forms
+from pipeline.pages.company.job_templates import job_templates_of, own_job_template
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
 from pipeline.pages.forms import QUIET_PREVIEW
@@ -130,16 +133,22 @@ def new_job(request: HttpRequest) -> HttpResponse:
 
 
 def _empty_new_job_page(request: HttpRequest) -> HttpResponse:
-    """Show the form with usual rules, or with the posting and rules of the job in the URL."""
-    copied = page_id_in_url(request, "like")
-    if copied is None:
+    """Show the form with usual rules, or with those of the template or job in the URL."""
+    kept, copied = page_id_in_url(request, "template"), page_id_in_url(request, "like")
+    if kept is None and copied is None:
         _, rules = PRESETS.get(request.GET.get("rules", ""), PRESETS["usual"])
         initial = forms.policy_form_values(rules) | {"capacity": 3}
+        initial["quiet_time_zone"] = get_current_timezone_name()
         return _new_job_page(request, forms.JobForm(initial=initial), rules, 3)
-    _, job = own_job(request, copied, Action.CREATE_JOB)
-    initial = forms.posting_form_values(job.posting) | forms.policy_form_values(job.policy)
-    form = forms.JobForm(initial=initial | {"capacity": job.capacity, "start": JobStatus.DRAFT})
-    return _new_job_page(request, form, job.policy, job.capacity)
+    like: Job | JobTemplate
+    if copied and not kept:
+        _, like = own_job(request, copied, Action.CREATE_JOB)
+    else:
+        like = own_job_template(request, kept)
+    posting = like.posting if isinstance(like, Job) else like
+    initial = forms.posting_form_values(posting) | forms.policy_form_values(like.policy)
+    form = forms.JobForm(initial=initial | {"capacity": like.capacity, "start": JobStatus.DRAFT})
+    return _new_job_page(request, form, like.policy, like.capacity)
 
 
 def _new_job_page(
@@ -151,13 +160,13 @@ def _new_job_page(
     status: int = 200,
 ) -> HttpResponse:
     member = current_member(request)
-    jobs = member and jobs_of_company(
-        member.company.id, status=None, search="", after=None, limit=JOBS_TO_COPY
-    )
+    ours = member.company.id if member and request.method == "GET" else None
+    jobs = ours and jobs_of_company(ours, status=None, search="", after=None, limit=JOBS_TO_COPY)
     context = {
         "form": form,
         "presets": [(name, words) for name, (words, _) in PRESETS.items()],
-        "earlier": jobs.rows if jobs and request.method == "GET" else [],
+        "earlier": jobs.rows if jobs else [],
+        "templates": job_templates_of(ours) if ours else [],
         "works": explain_line(policy, capacity) if policy and capacity else [],
         "previewed": "preview" in request.POST,
         **short_window_context(policy),

@@ -22,6 +22,7 @@ LONGEST_SEARCH, LEAST_LETTERS_OF_A_NAME = 100, 2
 PAGES = (
     ("company_jobs", "Jobs", Action.READ_COMPANY),
     ("new_job", "Create a job", Action.CREATE_JOB),
+    ("job_templates", "Job templates", Action.CREATE_JOB),
     ("people", "People", Action.READ_COMPANY),
     ("work", "Work", Action.READ_COMPANY),
     ("dead_letters", "Dead letters", Action.READ_COMPANY),

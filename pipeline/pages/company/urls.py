@@ -10,6 +10,7 @@ from pipeline.pages.company import (
     bulk_decisions,
     decisions,
     job_actions,
+    job_templates,
     jobs,
     palette,
     people,
@@ -17,6 +18,7 @@ from pipeline.pages.company import (
     reinstatement,
     retention,
     settings,
+    share,
 )
 
 urlpatterns = [
@@ -61,6 +63,24 @@ urlpatterns = [
     ),
     path("company/jobs/<uuid:job_id>/add/", job_actions.job_add_person, name="add_person"),
     path("company/jobs/<uuid:job_id>/retention/", retention.job_retention, name="job_retention"),
+    path("company/jobs/<uuid:job_id>/share/", share.share_job, name="share_job"),
+    path("company/jobs/<uuid:job_id>/share/qr.svg", share.qr_code_of_job, name="qr_code"),
+    path("company/job-templates/", job_templates.job_templates, name="job_templates"),
+    path(
+        "company/job-templates/<uuid:template_id>/",
+        job_templates.job_template,
+        name="job_template",
+    ),
+    path(
+        "company/job-templates/<uuid:template_id>/delete/",
+        job_templates.delete_template,
+        name="delete_template",
+    ),
+    path(
+        "company/jobs/<uuid:job_id>/keep-template/",
+        job_templates.keep_template,
+        name="keep_template",
+    ),
     path("company/jobs/<uuid:job_id>/settings/", settings.job_settings, name="job_settings"),
     path(
         "company/applications/<uuid:application_id>/",

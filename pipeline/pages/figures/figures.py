@@ -64,7 +64,7 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "figures": numbers,
         "rate": "" if rate is None else f"{rate * 100:.0f} %",
         "occupancy": job_occupancy_chart(series.points, series.start, series.end, zone),
-        "answers": job_answers_chart(series, job.acknowledgment_window_seconds),
+        "answers": job_answers_chart(series, job.policy),
         # For each tenth of the confirmations, the seconds within which they arrived.
         "answer_rows": [(n * 2, series.answers[n]) for n in range(5, 51, 5) if series.answers],
         "waits": job_waits_chart(series),

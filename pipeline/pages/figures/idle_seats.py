@@ -18,7 +18,7 @@ from pipeline.stats.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats, idle_se
 # Classes and labels of the causes, in the order of the columns.
 CAUSES = {
     "missed": "Not answered",
-    "cooldown": "Cool-downs",
+    "cooldown": "Cool-downs and “not now”",
     "nobody": "Nobody waiting",
     "paused": "Paused",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from jobs.policies import Policy
 from pipeline.pages.charts import (
     SHARE_TICKS,
     Bar,
@@ -19,10 +20,11 @@ from pipeline.stats.job_series import STEPS, WAIT_EDGES, SeatTime, Series
 from pipeline.wording.english import short_duration
 
 
-def job_answers_chart(series: Series, window_seconds: int) -> Chart | None:
+def job_answers_chart(series: Series, policy: Policy) -> Chart | None:
     """Draw the share of offers confirmed over the time since the offer, or None without offers."""
     if not series.answers:
         return None
+    window_seconds = policy.acknowledgment_window_seconds
     longest = max(window_seconds * 1.06, series.answers[-1] * 1.02)
     reached = series.answered / (series.answered + series.missed)
     quantiles = enumerate(series.answers)
@@ -34,6 +36,8 @@ def job_answers_chart(series: Series, window_seconds: int) -> Chart | None:
             "Half of the confirmations arrived within"
             f" {short_duration(job_answers_median(series))}."
             f" In the end, {reached * 100:.0f} % of the offers were confirmed."
+            + " Quiet hours are part of these times."
+            * bool(policy.quiet_hours())
         ),
         x=span_ticks(longest),
         y=SHARE_TICKS,
@@ -118,7 +122,7 @@ def job_seat_time_chart(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[Ba
         "review": "In review",
         "offered": "Offered, not confirmed yet",
         "nobody": "Free: nobody was waiting",
-        "cooldown": "Free: everyone waiting was in a cool-down",
+        "cooldown": "Free: everyone waiting was in a cool-down or asked for no seat yet",
         "paused": "Free: the job was paused",
     }
     whole = sum(spent) or 1.0

@@ -113,7 +113,9 @@ GROUPS: dict[str, tuple[_WeekNumber, ...]] = {
         _week_part("seat_seconds", "review", "Seat time in review"),
         _week_part("seat_seconds", "offered", "Seat time on offer"),
         _week_part("seat_seconds", "nobody", "Free, nobody was waiting"),
-        _week_part("seat_seconds", "cooldown", "Free, everyone waiting in a cool-down"),
+        _week_part(
+            "seat_seconds", "cooldown", "Free, everyone waiting in a cool-down or “not now”"
+        ),
         _week_part("seat_seconds", "paused", "Free, the job was paused"),
         _WeekNumber(
             "missed_idle_seats",
@@ -186,7 +188,8 @@ def week_in_short(figures: WeekFigures) -> str:
         summary += f"; {confirmed}, and {missed}"
     cooldown, nobody = (figures["seat_seconds"][part] for part in ("cooldown", "nobody"))
     if cooldown >= 1:
-        return f"{summary}. Seats stood free for {short_duration(cooldown)} during cool-downs."
+        free = f"Seats stood free for {short_duration(cooldown)}"
+        return f"{summary}. {free} because nobody who waited could take them."
     if nobody >= 1:
         return f"{summary}. Seats stood free for {short_duration(nobody)}, but nobody was waiting."
     return f"{summary}."

@@ -110,7 +110,7 @@ def _result_context(task: Task | None) -> dict[str, Any]:
     rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("Seat hours lost", lambda run: f"{_lost_hours(run):,.1f}"),
         ("lost to offers that were not answered", lambda run: f"{_hours(run, 'missed'):,.1f}"),
-        ("lost while everyone was in a cool-down", lambda run: f"{_hours(run, 'cooldown'):,.1f}"),
+        ("lost while nobody could take a seat yet", lambda run: f"{_hours(run, 'cooldown'):,.1f}"),
         ("lost while nobody waited", lambda run: f"{_hours(run, 'nobody'):,.1f}"),
         ("lost while paused", lambda run: f"{_hours(run, 'paused'):,.1f}"),
         ("Seat hours in use", lambda run: f"{_hours(run, 'used'):,.1f}"),

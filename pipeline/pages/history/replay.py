@@ -202,6 +202,7 @@ def _replay_people(moment: PastState) -> dict[str, Any]:
                 "name": names.get(person.application_id, ""),
                 "left": person.acknowledge_by and person.acknowledge_by - at,
                 "cooling": person.eligible_at and person.eligible_at > at,
+                "deferring": person.not_before and person.not_before > at,
             }
             for person in people
         ]

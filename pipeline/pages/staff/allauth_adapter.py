@@ -6,7 +6,6 @@ import logging
 from typing import Any
 from urllib.parse import urlsplit
 
-import qrcode
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailConfirmation
 from allauth.mfa.adapter import DefaultMFAAdapter
@@ -14,11 +13,11 @@ from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 from django.shortcuts import resolve_url
-from django.utils.html import format_html
 
 from applicants.mail import post_private_email
 from jobs.models import User
 from jobs.team import company_of_newcomer, roles_of
+from pipeline.pages.qr_code import inline_qr_code
 from pipeline.web.client_address import client_address
 
 security = logging.getLogger("security")
@@ -122,13 +121,4 @@ class StaffMFAAdapter(DefaultMFAAdapter):
 
     def build_totp_svg(self, url: str) -> str:
         """Draw the QR code as inline SVG, because our policy allows no data: images."""
-        code = qrcode.QRCode(border=3)
-        code.add_data(url)
-        rows = code.get_matrix()
-        dots = [(x, y) for y, row in enumerate(rows) for x, dark in enumerate(row) if dark]
-        return format_html(
-            '<svg class="qr" viewBox="0 0 {0} {0}" role="img" shape-rendering="crispEdges"'
-            ' aria-label="QR code with the secret below"><path d="{1}"/></svg>',
-            len(rows),
-            "".join(f"M{x} {y}h1v1h-1z" for x, y in dots),
-        )
+        return inline_qr_code(url, "QR code with the secret below")

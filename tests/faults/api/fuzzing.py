@@ -38,7 +38,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 304, 400, 401, 403, 
 # Nor which types of background work there are, what each takes, what is a cron expression, and what
 # is a list of people.
 [[operations]]
-include-operation-id-regex = "^(start_task|create_schedule|change_schedule|import_applications|plan_seats)"
+include-operation-id-regex = "^(start_task|(create|change)_schedule|import_|plan_seats)"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 413, 422]
 
 # Nor which URLs a webhook may have: public ones, over HTTPS.

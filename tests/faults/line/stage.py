@@ -46,7 +46,8 @@ IDLE = (
     "                   AND a.status IN ('ACTIVE', 'PENDING_ACKNOWLEDGMENT'))"
     " AND EXISTS (SELECT FROM pipeline_application a WHERE a.job_id = j.id"
     "             AND a.status = 'WAITLIST' AND a.verify_by IS NULL"
-    "             AND (a.eligible_at IS NULL OR a.eligible_at <= clock_timestamp()))"
+    "             AND (a.eligible_at IS NULL OR a.eligible_at <= clock_timestamp())"
+    "             AND (a.not_before IS NULL OR a.not_before <= clock_timestamp()))"
 )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tasks.enqueue import enqueue
@@ -14,15 +12,14 @@ from tests.tasks.seen import add, marks, status
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("marks")]
 
-SOON_SECONDS = 20.0  # the long ones take a minute, and this machine may be busy
+LONG_SECONDS = 3_600  # of a task that nobody waits for; it is killed with its worker
 
 
 def fill_slots(count: int) -> None:
-    """Let a worker of so many slots be busy for a minute."""
+    """Let a worker of so many slots be busy for as long as the test takes."""
     for n in range(count):
-        add("test.slow", name=f"slow {n}", seconds=60)
+        add("test.slow", name=f"slow {n}", seconds=LONG_SECONDS)
     eventually(lambda: all(marks(f"slow {n}:start") for n in range(count)))
-    time.sleep(0.2)
 
 
 def test_urgent_tasks_do_not_wait_for_long_ones_and_others_do(start_worker: StartWorker) -> None:
@@ -30,15 +27,10 @@ def test_urgent_tasks_do_not_wait_for_long_ones_and_others_do(start_worker: Star
     fill_slots(2)
 
     usual = add("test.mark", name="usual")
-    took = []
     for n in range(5):
-        began = time.monotonic()
         add("test.urgent", name=f"urgent {n}")
         eventually(lambda n=n: marks(f"urgent {n}"))  # type: ignore[misc]
-        took.append(time.monotonic() - began)
-        time.sleep(0.3)
 
-    assert max(took) < SOON_SECONDS
     assert status(usual) == "PENDING"  # the control: it is not urgent
 
 
@@ -49,7 +41,7 @@ def test_many_urgent_tasks_go_one_after_another(start_worker: StartWorker) -> No
     for _ in range(50):
         add("test.urgent", name="many")
 
-    assert eventually(lambda: marks("many") == 50) < SOON_SECONDS
+    eventually(lambda: marks("many") == 50)
 
 
 def test_a_last_attempt_begins_in_the_kept_slot_only_if_it_is_urgent(
@@ -61,7 +53,7 @@ def test_a_last_attempt_begins_in_the_kept_slot_only_if_it_is_urgent(
     usual = enqueue("test.mark", {"name": "usual"}, max_attempts=1, priority=50).id
     enqueue("test.urgent", {"name": "urgent"}, max_attempts=1)
 
-    assert eventually(lambda: marks("urgent")) < SOON_SECONDS
+    eventually(lambda: marks("urgent"))
     assert (status(usual), Task.objects.get(id=usual).attempt) == ("PENDING", 0)
 
 
@@ -73,6 +65,6 @@ def test_once_a_slot_is_free_everything_runs_again(start_worker: StartWorker) ->
     add("test.mark", name="usual")
     add("test.urgent", name="urgent")
 
-    assert eventually(lambda: marks("urgent")) < SOON_SECONDS
-    assert eventually(lambda: marks("usual")) < SOON_SECONDS
+    eventually(lambda: marks("urgent"))
+    eventually(lambda: marks("usual"))
     assert marks("short:end") == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -167,3 +169,69 @@ def test_an_open_job_describes_itself_to_search_engines(visitor: Client) -> None
     assert '<meta property="og:title" content="Cook &lt;/script&gt;' in page
     close_job(job_id=job, actor=factories.RECRUITER)
     assert "schema.org/JobPosting" not in visitor.get(f"/jobs/{job}/").content.decode()
+
+
+def test_the_page_says_what_changes_and_fetches_only_that(visitor: Client) -> None:
+    job = factories.job()
+    page = visitor.get(f"/jobs/{job}/").content.decode()
+    (tag,) = re.findall(r'data-tag="([^"]+)"', page)
+
+    same = visitor.get(f"/jobs/{job}/?fragment=1", headers={"if-none-match": html.unescape(tag)})
+    factories.applications(job, 3)
+    fresh = visitor.get(f"/jobs/{job}/?fragment=1", headers={"if-none-match": html.unescape(tag)})
+
+    assert 'data-stream="/live/' in page
+    assert same.status_code == 304
+    assert fresh.status_code == 200
+    assert "2 people are waiting. You would join behind them." in text_of(fresh)
+    assert "<h1" not in fresh.content.decode()
+    assert "About this job" not in fresh.content.decode()
+
+
+def test_a_look_without_news_costs_two_queries_and_is_the_same_for_everybody(
+    visitor: Client, django_assert_num_queries: Any
+) -> None:
+    job = factories.job()
+    first = visitor.get(f"/jobs/{job}/?fragment=1")
+
+    with django_assert_num_queries(2):  # the job, and its plans
+        same = visitor.get(f"/jobs/{job}/?fragment=1", headers={"if-none-match": first["ETag"]})
+    with django_assert_num_queries(2):  # the fragment is shared
+        other = Client().get(f"/jobs/{job}/?fragment=1")
+
+    assert (same.status_code, other.status_code) == (304, 200)
+    assert other["ETag"] == first["ETag"]
+
+
+def test_a_person_who_applied_elsewhere_sees_it_here() -> None:
+    person, job = factories.applicant(), factories.job()
+    browser = applicant_browser(person)
+    before = browser.get(f"/jobs/{job}/?fragment=1")
+
+    factories.application(job, person)
+    after = browser.get(f"/jobs/{job}/?fragment=1", headers={"if-none-match": before["ETag"]})
+
+    assert "You have applied" in text_of(after)
+
+
+@pytest.mark.parametrize(
+    ("verb", "news"), [(pause_job, "This job is paused."), (close_job, "This job is closed.")]
+)
+def test_a_job_that_stops_is_told_aloud(visitor: Client, verb: Any, news: str) -> None:
+    job = factories.job()
+    before = visitor.get(f"/jobs/{job}/?fragment=1").content.decode()
+    verb(job_id=job, actor=factories.RECRUITER)
+
+    after = visitor.get(f"/jobs/{job}/?fragment=1").content.decode()
+
+    assert 'data-says="A seat is free now."' in before
+    assert f'data-says="{news}"' in after
+
+
+def test_a_refused_form_is_shown_again_and_does_not_update_itself(visitor: Client) -> None:
+    job = factories.job()
+
+    page = visitor.post(f"/jobs/{job}/apply/", {"name": "", "email": "x"})
+
+    assert page.status_code == 422
+    assert b"data-live=" not in page.content

@@ -73,6 +73,10 @@ class DecisionIn(TypedDict):
     reason_code: NotRequired[Literal['NOT_A_MATCH', 'POSITION_FILLED', 'NO_RESPONSE', 'MISSED_INTERVIEW', 'DUPLICATE_PERSON', 'OTHER'] | None]
 
 
+class DeferralIn(TypedDict):
+    not_before: str | None
+
+
 class Detail(TypedDict):
     detail: str
 
@@ -90,7 +94,7 @@ class EventCount(TypedDict):
     count: int
 
 
-EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'PLACED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED', 'DRAWN']
+EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'PLACED', 'DEFERRED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED', 'DRAWN']
 
 
 class Facts(TypedDict):
@@ -164,7 +168,7 @@ class NewWebhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -230,6 +234,7 @@ class Place(TypedDict):
     decay_count: int
     acknowledge_by: str | None
     eligible_at: str | None
+    not_before: str | None
     applied_at: str
     promoted_at: str | None
     acknowledged_at: str | None
@@ -265,6 +270,10 @@ class Policy(TypedDict):
     penalty_places: int
     max_decays: int | None
     cooldown_seconds: int
+    quiet_from: str | None
+    quiet_to: str | None
+    quiet_weekends: bool
+    quiet_time_zone: str
     version: int
 
 
@@ -274,6 +283,10 @@ class PolicyIn(TypedDict):
     penalty_places: NotRequired[int]
     max_decays: NotRequired[int | None]
     cooldown_seconds: NotRequired[int]
+    quiet_from: NotRequired[str | None]
+    quiet_to: NotRequired[str | None]
+    quiet_weekends: NotRequired[bool]
+    quiet_time_zone: NotRequired[str]
 
 
 class PortalToken(TypedDict):
@@ -292,7 +305,7 @@ class Problem(TypedDict):
     title: str
     status: int
     detail: str
-    code: Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'NOT_REINSTATABLE', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
+    code: Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'NOT_DEFERRABLE', 'NOT_REINSTATABLE', 'PERSON_ERASED', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
     request_id: str | None
     errors: list[FieldError]
     existing_id: str | None
@@ -586,7 +599,7 @@ class Webhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -611,14 +624,14 @@ class WebhookAttempt(TypedDict):
 class WebhookChangeIn(TypedDict):
     url: NotRequired[str]
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
     is_active: NotRequired[bool]
 
 
 class WebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -636,7 +649,7 @@ class WebhookDeliveryPage(TypedDict):
 class WebhookIn(TypedDict):
     url: str
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
 
 
 class WebhookPage(TypedDict):
@@ -732,7 +745,7 @@ class FullTask(TypedDict):
 class FullWebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -946,6 +959,7 @@ class Application(TypedDict):
     decays_left: int | None
     acknowledge_by: str | None
     eligible_at: str | None
+    not_before: str | None
     applied_at: str
     promoted_at: str | None
     acknowledged_at: str | None

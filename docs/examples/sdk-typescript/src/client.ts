@@ -72,7 +72,7 @@ export class NextInLine {
         return answer;
       }
       const refusal = answer instanceof Response ? new ApiError(answer, await problemOf(answer)) : null;
-      const pause = pauseBeforeRetry(refusal, path, attempt, this.maxRetries);
+      const pause = pauseBeforeRetry(refusal, attempt, this.maxRetries);
       if (pause === null) {
         throw refusal ?? new ConnectionFailed(`${method} ${url}: ${String(answer)}`, { cause: answer });
       }

@@ -115,6 +115,11 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/acknowledge`);
   }
 
+  /** Offer the person no seat before a time, with their token or a portal token; null takes it back. */
+  defer(applicationId: string, notBefore: string | null): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/defer`, { json: { not_before: notBefore } });
+  }
+
   /** Withdraw, with the person's token or a portal token. */
   withdraw(applicationId: string): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/withdraw`);

@@ -6,8 +6,6 @@ const PASSING_STATUSES = new Set([502, 503, 504]);
 const PASSING_CODES = new Set(["IDEMPOTENCY_KEY_IN_USE", "CLOCK_MOVING"]);
 const RETRIES_FOR_A_MINUTE = 9;
 const RETRIES_OF_500 = 2;
-/** Each of these acts again, whatever its key: a second new secret ends the one before the first. */
-const ACTS_AGAIN = "/rotate-secret";
 
 /** What a retry is decided by. */
 export interface Refusal {
@@ -23,11 +21,10 @@ export interface Refusal {
  */
 export function pauseBeforeRetry(
   refusal: Refusal | null,
-  path: string,
   attempt: number,
   maxRetries: number,
 ): number | null {
-  if (attempt > mostRetries(refusal, path, maxRetries)) {
+  if (attempt > mostRetries(refusal, maxRetries)) {
     return null;
   }
   const wanted = Number(refusal?.retryAfter ?? "x");
@@ -37,15 +34,12 @@ export function pauseBeforeRetry(
   return wanted <= LONGEST_PAUSE_SECONDS ? wanted : null;
 }
 
-function mostRetries(refusal: Refusal | null, path: string, usual: number): number {
+function mostRetries(refusal: Refusal | null, usual: number): number {
   if (refusal?.status === 429) {
     return usual;
   }
   if (refusal?.status === 409) {
     return PASSING_CODES.has(refusal.code) && usual > 0 ? Math.max(usual, RETRIES_FOR_A_MINUTE) : 0;
-  }
-  if (path.endsWith(ACTS_AGAIN)) {
-    return 0;
   }
   if (refusal === null || PASSING_STATUSES.has(refusal.status)) {
     return usual;

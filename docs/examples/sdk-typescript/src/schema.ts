@@ -288,6 +288,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/applications/{application_id}/defer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for no seat before a time, or take that back
+         * @description Ask for no seat before a time, or take that back. Repeating it is harmless.
+         *
+         *     The person keeps the place in line. Until `not_before`, at most 60 days ahead, seats go to the people behind them; that is no miss. With null, they can be offered a seat at once. Only a verified person on the waitlist can do this, not with an offer open.
+         *
+         *     **Who:** The applicant, with their token or session or a portal token.
+         */
+        post: operations["defer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/applications/{application_id}/emails": {
         parameters: {
             query?: never;
@@ -1837,7 +1861,7 @@ export interface paths {
          * Make a new secret
          * @description Make a new secret. For 24 hours the one before signs too.
          *
-         *     Every request makes another secret, also under the same `Idempotency-Key`, and only the last two sign. So do not send it again by a program if the answer is lost.
+         *     Only the last two secrets sign. Under an `Idempotency-Key`, a repetition makes no other secret: for five minutes it shows the same one again, then it gets 409 `DUPLICATE_SUBMISSION`.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -2002,6 +2026,7 @@ export interface components {
          *       "decays_left": 1,
          *       "acknowledge_by": null,
          *       "eligible_at": null,
+         *       "not_before": null,
          *       "applied_at": "2026-01-31T12:00:00.000000Z",
          *       "promoted_at": null,
          *       "acknowledged_at": null,
@@ -2056,6 +2081,11 @@ export interface components {
              * @description The end of a cool-down that is still running.
              */
             eligible_at: string | null;
+            /**
+             * Format: date-time
+             * @description Until then, the person wants no seat; null if it has passed or was never asked.
+             */
+            not_before: string | null;
             /**
              * Format: date-time
              * @description When this application was made.
@@ -2134,6 +2164,7 @@ export interface components {
          *           "decays_left": 1,
          *           "acknowledge_by": null,
          *           "eligible_at": null,
+         *           "not_before": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -2182,6 +2213,7 @@ export interface components {
          *           "decays_left": 1,
          *           "acknowledge_by": null,
          *           "eligible_at": null,
+         *           "not_before": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -2416,6 +2448,19 @@ export interface components {
             reason_code?: "NOT_A_MATCH" | "POSITION_FILLED" | "NO_RESPONSE" | "MISSED_INTERVIEW" | "DUPLICATE_PERSON" | "OTHER" | null;
         };
         /**
+         * @description A person wants no seat before a time; null if they want one again.
+         * @example {
+         *       "not_before": null
+         *     }
+         */
+        DeferralIn: {
+            /**
+             * Format: date-time
+             * @description Until then, the person wants no seat; null if it has passed or was never asked.
+             */
+            not_before: string | null;
+        };
+        /**
          * @description A response that says only that the request was accepted.
          * @example {
          *       "detail": "If the address exists, an email is on its way."
@@ -2568,7 +2613,7 @@ export interface components {
          * @description Kind of an event in the log.
          * @enum {string}
          */
-        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
         /**
          * @description A page of a list.
          * @example {
@@ -2892,7 +2937,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -3063,6 +3108,10 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin",
          *         "version": 1
          *       },
          *       "seq": 1,
@@ -3169,7 +3218,11 @@ export interface components {
          *         "acknowledge_first_seat": true,
          *         "penalty_places": 1,
          *         "max_decays": 1,
-         *         "cooldown_seconds": 3600
+         *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin"
          *       },
          *       "external_id": "text",
          *       "metadata": {},
@@ -3207,7 +3260,11 @@ export interface components {
          *         "acknowledge_first_seat": true,
          *         "penalty_places": 1,
          *         "max_decays": 1,
-         *         "cooldown_seconds": 3600
+         *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin"
          *       },
          *       "external_id": "text",
          *       "metadata": {},
@@ -3265,6 +3322,10 @@ export interface components {
          *             "penalty_places": 1,
          *             "max_decays": 1,
          *             "cooldown_seconds": 3600,
+         *             "quiet_from": "22:00",
+         *             "quiet_to": "08:00",
+         *             "quiet_weekends": false,
+         *             "quiet_time_zone": "Europe/Berlin",
          *             "version": 1
          *           },
          *           "seq": 1,
@@ -3314,6 +3375,10 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "quiet_from": "22:00",
+         *         "quiet_to": "08:00",
+         *         "quiet_weekends": false,
+         *         "quiet_time_zone": "Europe/Berlin",
          *         "version": 1
          *       },
          *       "active": [
@@ -3325,6 +3390,7 @@ export interface components {
          *           "decay_count": 1,
          *           "acknowledge_by": null,
          *           "eligible_at": null,
+         *           "not_before": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3340,6 +3406,7 @@ export interface components {
          *           "decay_count": 1,
          *           "acknowledge_by": null,
          *           "eligible_at": null,
+         *           "not_before": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3355,6 +3422,7 @@ export interface components {
          *           "decay_count": 1,
          *           "acknowledge_by": null,
          *           "eligible_at": null,
+         *           "not_before": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3573,7 +3641,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -3747,6 +3815,10 @@ export interface components {
          *           "penalty_places": 1,
          *           "max_decays": 1,
          *           "cooldown_seconds": 3600,
+         *           "quiet_from": "22:00",
+         *           "quiet_to": "08:00",
+         *           "quiet_weekends": false,
+         *           "quiet_time_zone": "Europe/Berlin",
          *           "version": 1
          *         },
          *         "seq": 1,
@@ -3780,6 +3852,7 @@ export interface components {
          *           "decays_left": 1,
          *           "acknowledge_by": null,
          *           "eligible_at": null,
+         *           "not_before": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3812,6 +3885,7 @@ export interface components {
          *           "decays_left": 1,
          *           "acknowledge_by": null,
          *           "eligible_at": null,
+         *           "not_before": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3845,6 +3919,7 @@ export interface components {
          *             "decays_left": 1,
          *             "acknowledge_by": null,
          *             "eligible_at": null,
+         *             "not_before": null,
          *             "applied_at": "2026-01-31T12:00:00.000000Z",
          *             "promoted_at": null,
          *             "acknowledged_at": null,
@@ -3899,6 +3974,11 @@ export interface components {
              * @description The end of a cool-down that is still running.
              */
             eligible_at: string | null;
+            /**
+             * Format: date-time
+             * @description Until then, the person wants no seat; null if it has passed or was never asked.
+             */
+            not_before: string | null;
             /**
              * Format: date-time
              * @description When this application was made.
@@ -4021,7 +4101,7 @@ export interface components {
         Policy: {
             /**
              * Format: int64
-             * @description Seconds from the offer of a seat to its deadline.
+             * @description Seconds from the offer of a seat to its deadline. They do not run in quiet hours.
              */
             acknowledgment_window_seconds: number;
             /** @description Whether a seat that is free on applying must be acknowledged too. */
@@ -4041,12 +4121,20 @@ export interface components {
              * @description Seconds after a miss in which a person cannot be promoted.
              */
             cooldown_seconds: number;
+            /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. */
+            quiet_from: string | null;
+            /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. */
+            quiet_to: string | null;
+            /** @description Whether Saturdays and Sundays are quiet, too. */
+            quiet_weekends: boolean;
+            /** @description The time zone of people whose own one is not known. */
+            quiet_time_zone: string;
             /** Format: int64 */
             version: number;
         };
         /** @description Changes to a policy. Fields that are not named stay as they are. */
         PolicyIn: {
-            /** @description Seconds from the offer of a seat to its deadline. 86400 in a new job, by default. */
+            /** @description Seconds from the offer of a seat to its deadline. They do not run in quiet hours. 86400 in a new job, by default. */
             acknowledgment_window_seconds?: number;
             /** @description Whether a seat that is free on applying must be acknowledged too. false in a new job, by default. */
             acknowledge_first_seat?: boolean;
@@ -4056,6 +4144,14 @@ export interface components {
             max_decays?: number | null;
             /** @description Seconds after a miss in which a person cannot be promoted. 3600 in a new job, by default. */
             cooldown_seconds?: number;
+            /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. null in a new job, by default. */
+            quiet_from?: string | null;
+            /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. null in a new job, by default. */
+            quiet_to?: string | null;
+            /** @description Whether Saturdays and Sundays are quiet, too. false in a new job, by default. */
+            quiet_weekends?: boolean;
+            /** @description The time zone of people whose own one is not known. "UTC" in a new job, by default. */
+            quiet_time_zone?: string;
         };
         /**
          * @description A portal token, which can be read only now.
@@ -4105,7 +4201,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_REINSTATABLE" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
+            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_DEFERRABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
             request_id: string | null;
             errors: components["schemas"]["FieldError"][];
             /**
@@ -4267,7 +4363,7 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description DECAYED and LAPSED events, so also applications that ended unverified.
+             * @description Offers that were not acknowledged in time.
              */
             missed: number;
         };
@@ -4305,12 +4401,12 @@ export interface components {
             acknowledged: number;
             /**
              * Format: int64
-             * @description DECAYED and LAPSED events, so also applications that ended unverified. Those missed no deadline: the log has them as LAPSED with the reason UNVERIFIED.
+             * @description Offers that were not acknowledged in time: DECAYED events, and LAPSED ones without the reason UNVERIFIED.
              */
             missed: number;
             /**
              * Format: int64
-             * @description Applications that lapsed: after a last miss, or unverified.
+             * @description Misses that ended the application: one too many.
              */
             lapsed: number;
             /**
@@ -5292,6 +5388,7 @@ export interface components {
          *             "decays_left": 1,
          *             "acknowledge_by": null,
          *             "eligible_at": null,
+         *             "not_before": null,
          *             "applied_at": "2026-01-31T12:00:00.000000Z",
          *             "promoted_at": null,
          *             "acknowledged_at": null,
@@ -5388,7 +5485,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -5453,7 +5550,7 @@ export interface components {
         WebhookChangeIn: {
             url?: string;
             description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active?: boolean;
         };
         /**
@@ -5480,7 +5577,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -5535,7 +5632,7 @@ export interface components {
             url: string;
             /** @default  */
             description: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
         };
         /**
          * @description A page of a list.
@@ -5909,6 +6006,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `CLOCK_MOVING`: Clock still moving; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `INVALID_TRANSITION`: Invalid transition; `NOT_DEFERRABLE`: Not deferrable; `SANDBOX_FULL`: Sandbox full */
+        ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotDeferrableOrSandboxFull: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `CLOCK_MOVING`: Clock still moving; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `INVALID_TRANSITION`: Invalid transition; `SANDBOX_FULL`: Sandbox full */
         ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrSandboxFull: {
             headers: {
@@ -5945,6 +6054,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `DUPLICATE_SUBMISSION`: Duplicate submission; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use */
+        DuplicateSubmissionOrIdempotencyKeyInUse: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `DUPLICATE_SUBMISSION`: Duplicate submission; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `LIMIT_REACHED`: Limit reached */
         DuplicateSubmissionOrIdempotencyKeyInUseOrLimitReached: {
             headers: {
@@ -5969,8 +6090,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `EXTERNAL_ID_TAKEN`: External id taken */
-        ExternalIdTaken: {
+        /** @description `EXTERNAL_ID_TAKEN`: External id taken; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `SANDBOX_FULL`: Sandbox full */
+        ExternalIdTakenOrIdempotencyKeyInUseOrSandboxFull: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -5981,8 +6102,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `EXTERNAL_ID_TAKEN`: External id taken; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `SANDBOX_FULL`: Sandbox full */
-        ExternalIdTakenOrIdempotencyKeyInUseOrSandboxFull: {
+        /** @description `EXTERNAL_ID_TAKEN`: External id taken; `PERSON_ERASED`: Person erased */
+        ExternalIdTakenOrPersonErased: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -6606,7 +6727,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path: {
@@ -6737,7 +6858,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path?: never;
@@ -6773,7 +6894,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path: {
@@ -6839,7 +6960,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["ExternalIdTaken"];
+            409: components["responses"]["ExternalIdTakenOrPersonErased"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
@@ -6885,6 +7006,51 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             409: components["responses"]["ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrSandboxFull"];
             410: components["responses"]["AcknowledgmentExpired"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
+    defer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to repeat the request: for 24 hours, the same body, byte by byte, gets the first response again. A response that contains a secret is not kept. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The application's id. */
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeferralIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Application"];
+                };
+            };
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotDeferrableOrSandboxFull"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
@@ -7510,7 +7676,7 @@ export interface operations {
                 /** @description Where to begin without a cursor: at the first event, or after the last one. */
                 start?: "beginning" | "now";
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
@@ -7834,7 +8000,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company; `total`: the number of applications that fit, counted up to 10,000; not together with `search`. */
                 expand?: ("decision" | "total")[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path: {
@@ -8041,7 +8207,7 @@ export interface operations {
                 /** @description Only events of the application with this id; none for an unknown id. */
                 application?: string;
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
@@ -8511,7 +8677,7 @@ export interface operations {
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
                 cursor?: string;
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: {
                 /** @description The ETag of a response that you have; 304 if it is still current. */
@@ -8815,7 +8981,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path?: never;
@@ -9921,7 +10087,7 @@ export interface operations {
                 /** @description Only deliveries in this state. */
                 state?: "PENDING" | "DELIVERED" | "FAILED";
                 /** @description Only deliveries of this type. */
-                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             };
             header?: never;
             path: {
@@ -10126,7 +10292,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["IdempotencyKeyInUse"];
+            409: components["responses"]["DuplicateSubmissionOrIdempotencyKeyInUse"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];

@@ -13,6 +13,7 @@ from pipeline.api.v1.fields import (
     Choice,
     Line,
     Metadata,
+    Moment,
     Shape,
     Text,
     external_id_field,
@@ -99,6 +100,12 @@ class DecisionIn(Shape):
             why = "Must be one of the codes, since the text is in note."
             _refuse_application_input("reason", why, "invalid_choice")
         return attrs | {"reason": Reason(code) if code else None, "note": note or reason}
+
+
+class DeferralIn(Shape):
+    """A person wants no seat before a time; null if they want one again."""
+
+    not_before = Moment(allow_null=True)
 
 
 class ReinstatementIn(Shape):

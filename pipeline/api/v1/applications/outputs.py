@@ -55,6 +55,7 @@ class ApplicationOut(TypedDict):
     decays_left: Count | None
     acknowledge_by: datetime | None
     eligible_at: datetime | None
+    not_before: datetime | None
     applied_at: datetime
     promoted_at: datetime | None
     acknowledged_at: datetime | None
@@ -102,6 +103,7 @@ def application_out(
         "decays_left": misses_left(seen.max_decays, row.decay_count),
         "acknowledge_by": row.acknowledge_by,
         "eligible_at": output_if_ahead(row.eligible_at, seen.now),
+        "not_before": output_if_ahead(row.not_before, seen.now),
         "applied_at": row.applied_at,
         "promoted_at": row.promoted_at,
         "acknowledged_at": row.acknowledged_at,

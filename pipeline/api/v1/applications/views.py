@@ -1,4 +1,4 @@
-"""Endpoints for applications: apply, read, acknowledge, verify, withdraw, decide, reinstate."""
+"""Endpoints for applications: apply, read, acknowledge, verify, withdraw."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from pipeline.api.problem_types import (
     EXTERNAL_ID_TAKEN,
     INVALID_TRANSITION,
     JOB_NOT_OPEN,
+    PERSON_ERASED,
     SANDBOX_FULL,
 )
 from pipeline.api.throttles import check_throttle
@@ -173,7 +174,7 @@ class OneApplication(Endpoint):
         Action.EDIT_APPLICATION,
         ApplicationOut,
         takes=(ApplicationChangeIn,),
-        refuses=(EXTERNAL_ID_TAKEN,),
+        refuses=(EXTERNAL_ID_TAKEN, PERSON_ERASED),
         about="`metadata` is replaced as a whole. This changes nothing in the line and its log.",
     )
     def patch(self, request: Request, application_id: UUID) -> Response:

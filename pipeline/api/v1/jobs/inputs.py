@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from rest_framework.exceptions import ValidationError
+
 from jobs.models import (
     DESCRIPTION_LENGTH,
     LOCATION_LENGTH,
     MAX_CAPACITY,
     TITLE_LENGTH,
+    ZONE_LENGTH,
     JobStatus,
 )
-from jobs.policies import policy_limits
+from jobs.policies import policy_limits, wrong_quiet_hours
+from jobs.quiet_hours import is_known_zone
 from pipeline.api.v1.fields import (
     Choice,
     Flag,
@@ -38,6 +42,22 @@ class PolicyIn(Shape):
     penalty_places = _whole_policy_field("penalty_places")
     max_decays = _whole_policy_field("max_decays", allow_null=True)
     cooldown_seconds = _whole_policy_field("cooldown_seconds")
+    quiet_from = Line(max_length=5, allow_null=True, required=False)
+    quiet_to = Line(max_length=5, allow_null=True, required=False)
+    quiet_weekends = Flag(required=False)
+    quiet_time_zone = Line(max_length=ZONE_LENGTH, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check the quiet hours, whose two ends are given together. Raises ValidationError."""
+        ends = [name for name in ("quiet_from", "quiet_to") if name in attrs]
+        if len(ends) == 1:
+            raise ValidationError({ends[0]: "Give quiet_from and quiet_to together."})
+        if wrong := wrong_quiet_hours(attrs.get("quiet_from"), attrs.get("quiet_to")):
+            raise ValidationError({"quiet_to": wrong})
+        if not is_known_zone(attrs.get("quiet_time_zone", "UTC")):
+            why = "Must be the name of a time zone, like Europe/Paris."
+            raise ValidationError({"quiet_time_zone": why})
+        return attrs
 
 
 class JobIn(Shape):

@@ -24,6 +24,10 @@ class PolicyOut(TypedDict):
     penalty_places: Count
     max_decays: Count | None
     cooldown_seconds: Count
+    quiet_from: str | None
+    quiet_to: str | None
+    quiet_weekends: bool
+    quiet_time_zone: str
     version: Count
 
 

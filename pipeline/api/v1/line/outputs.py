@@ -27,6 +27,7 @@ class PlaceOut(TypedDict):
     decay_count: Count
     acknowledge_by: datetime | None
     eligible_at: datetime | None
+    not_before: datetime | None
     applied_at: datetime
     promoted_at: datetime | None
     acknowledged_at: datetime | None
@@ -102,6 +103,7 @@ def _line_place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
         "decay_count": place.decay_count,
         "acknowledge_by": place.acknowledge_by,
         "eligible_at": output_if_ahead(place.eligible_at, as_of),
+        "not_before": output_if_ahead(place.not_before, as_of),
         "applied_at": place.applied_at,
         "promoted_at": place.promoted_at,
         "acknowledged_at": place.acknowledged_at,

@@ -224,13 +224,15 @@ class LineVerify(Endpoint):
 
 
 def _line_tag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
-    """Return the ETag of the people in a line: its log, its posting and its running cool-downs.
+    """Return the ETag of the people in a line: its log, its posting and its running times.
 
-    Between two events, only the end of a cool-down changes a line, so the number of running
-    cool-downs is enough. What the company attached to the people of the page counts by itself.
+    Between two events, only the end of a cool-down or a deferral changes a line, so the number of
+    those that run is enough. What the company attached to the people of the page counts by itself.
     """
-    cooling = sum(
-        output_if_ahead(seen.application.eligible_at, seen.now) is not None for seen in people
+    running = sum(
+        output_if_ahead(end, seen.now) is not None
+        for seen in people
+        for end in (seen.application.eligible_at, seen.application.not_before)
     )
     attached = [
         (str(seen.application.id), seen.external_id, seen.metadata)
@@ -238,7 +240,7 @@ def _line_tag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
         if seen.metadata is not None
     ]
     digest = int.from_bytes(sha256(render_json(attached)).digest()[:8]) if attached else 0
-    return version_tag(facts.seq, facts.posting_version, cooling, digest)
+    return version_tag(facts.seq, facts.posting_version, running, digest)
 
 
 def _waitlist_in_line_view(page: Page[SeenApplication]) -> dict[str, Any]:

@@ -136,14 +136,20 @@ class RotateSecret(Endpoint):
         _MANAGE,
         NewWebhookOut,
         takes=(Nothing,),
-        about="Every request makes another secret, also under the same `Idempotency-Key`, and only"
-        " the last two sign. So do not send it again by a program if the answer is lost.",
+        refuses=(DUPLICATE_SUBMISSION,),
+        about="Only the last two secrets sign. Under an `Idempotency-Key`, a repetition makes no"
+        " other secret: for five minutes it shows the same one again, then it gets 409"
+        " `DUPLICATE_SUBMISSION`.",
     )
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Make a new secret. For 24 hours the one before signs too."""
         caller = authorize_company(caller_of(request), _MANAGE)
         endpoint_body(request, Nothing)
-        row, secret = rotate_endpoint_secret(company_id=caller.company_id, endpoint_id=webhook_id)
+        row, secret = rotate_endpoint_secret(
+            company_id=caller.company_id,
+            endpoint_id=webhook_id,
+            rotation_id=idempotent_row_id(request),
+        )
         return Response({**webhook_out(row), "secret": secret})
 
 

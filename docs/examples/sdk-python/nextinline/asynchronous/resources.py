@@ -154,6 +154,10 @@ class AsyncApplications(AsyncResource):
         """Acknowledge the offered seat, with the person's token or a portal token."""
         return await self._act(application_id, "acknowledge")
 
+    async def defer(self, application_id: str, not_before: str | None) -> models.Application:
+        """Offer the person no seat before a time, with their token or a portal one; None: now."""
+        return await self._act(application_id, "defer", {"not_before": not_before})
+
     async def withdraw(self, application_id: str) -> models.Application:
         """Withdraw, with the person's token or a portal token."""
         return await self._act(application_id, "withdraw")

@@ -104,9 +104,7 @@ class Client:
             answer, failure = self._try(request)
             if answer is not None and answer.status_code < 400:
                 return answer
-            pause = pause_before_retry(
-                answer, path=path, attempt=attempt, max_retries=self.max_retries
-            )
+            pause = pause_before_retry(answer, attempt=attempt, max_retries=self.max_retries)
             if pause is None:
                 if answer is None:
                     raise ConnectionFailed(f"{method} {request.url}: {failure}") from failure

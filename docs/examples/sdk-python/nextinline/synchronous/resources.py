@@ -154,6 +154,10 @@ class Applications(Resource):
         """Acknowledge the offered seat, with the person's token or a portal token."""
         return self._act(application_id, "acknowledge")
 
+    def defer(self, application_id: str, not_before: str | None) -> models.Application:
+        """Offer the person no seat before a time, with their token or a portal one; None: now."""
+        return self._act(application_id, "defer", {"not_before": not_before})
+
     def withdraw(self, application_id: str) -> models.Application:
         """Withdraw, with the person's token or a portal token."""
         return self._act(application_id, "withdraw")

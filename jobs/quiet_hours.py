@@ -1,0 +1,123 @@
+"""Quiet hours of a job, during which nobody's time to confirm a seat runs. Pure.
+
+An instant is quiet if the clock on a person's wall says so at that instant. So a night in which the
+clocks change is as long as it really is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+# The least time of a day outside the weekend in which the time to confirm runs.
+LEAST_RUNNING_HOURS = 4
+_DAY_MINUTES = 1_440
+_CLOCK_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+_SATURDAY = 5
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class QuietHours:
+    """Quiet hours as a person in a time zone has them.
+
+    They last from `begins` to `ends`, in minutes of the day, across midnight if they end earlier
+    than they begin; both are None if only weekends are quiet.
+    """
+
+    begins: int | None
+    ends: int | None
+    weekends: bool
+    zone: str
+
+    def includes(self, wall: datetime) -> bool:
+        """Tell whether a time on the wall is in the quiet hours."""
+        if self.weekends and wall.weekday() >= _SATURDAY:
+            return True
+        if self.begins is None or self.ends is None:
+            return False
+        minute = wall.hour * 60 + wall.minute
+        if self.begins < self.ends:
+            return self.begins <= minute < self.ends
+        return minute >= self.begins or minute < self.ends
+
+
+def minutes_of_clock_time(text: str) -> int:
+    """Return the minutes since midnight of a time like 22:00. Raises ValueError."""
+    if not _CLOCK_TIME.fullmatch(text):
+        raise ValueError(f"{text!r} is no time of a day like 22:00")
+    return int(text[:2]) * 60 + int(text[3:])
+
+
+def running_minutes_of_day(begins: int, ends: int) -> int:
+    """Return how many minutes of a usual day are not quiet."""
+    return _DAY_MINUTES - (ends - begins) % _DAY_MINUTES if begins != ends else 0
+
+
+def is_known_zone(name: str) -> bool:
+    """Tell whether this machine knows a time zone."""
+    try:
+        return bool(name) and bool(ZoneInfo(name))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+
+
+@lru_cache(maxsize=4_096)
+def deadline_after(start: datetime, window: timedelta, quiet: QuietHours | None) -> datetime:
+    """Return the moment at which `window` has run since `start`; cached, for many offers at once.
+
+    A window of zero returns the first moment from `start` on that is not quiet.
+    """
+    if quiet is None:
+        return start + window
+    left = window
+    for begin, end in _running_spans(start, quiet):
+        if left <= end - begin:
+            return begin + left
+        left -= end - begin
+    raise AssertionError("spans never end")
+
+
+def running_time(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
+    """Return how long the time to confirm ran between two moments."""
+    if quiet is None or end <= start:
+        return max(end - start, timedelta(0))
+    total = timedelta(0)
+    for span_begin, span_end in _running_spans(start, quiet):
+        if span_begin >= end:
+            break
+        total += min(span_end, end) - span_begin
+    return total
+
+
+def _running_spans(start: datetime, quiet: QuietHours) -> Iterator[tuple[datetime, datetime]]:
+    """Yield the spans from `start` on that are not quiet, in UTC, without end."""
+    zone = ZoneInfo(quiet.zone)
+    marks = [0, *(mark for mark in (quiet.begins, quiet.ends) if mark is not None)]
+    begin = start.astimezone(UTC)
+    while True:
+        local = begin.astimezone(zone)
+        wall, offset = local.replace(tzinfo=None), local.utcoffset()
+        midnight = wall.replace(hour=0, minute=0, second=0, microsecond=0)
+        nexts = [midnight + timedelta(minutes=mark) for mark in (*marks, _DAY_MINUTES)]
+        nexts += [each + timedelta(days=1) for each in nexts]
+        end = begin + (min(each for each in nexts if each > wall) - wall)
+        if end.astimezone(zone).utcoffset() != offset:
+            # The clocks change meanwhile: the span ends at that second, and is looked at anew.
+            low, high = (begin - _EPOCH) // _SECOND, -((_EPOCH - end) // _SECOND)
+            while high - low > 1:
+                middle = (low + high) // 2
+                at = _EPOCH + timedelta(seconds=middle)
+                if at.astimezone(zone).utcoffset() == offset:
+                    low = middle
+                else:
+                    high = middle
+            end = min(end, _EPOCH + timedelta(seconds=high))
+        if not quiet.includes(wall):
+            yield begin, end
+        begin = end

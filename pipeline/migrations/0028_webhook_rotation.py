@@ -1,0 +1,21 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('pipeline', '0025_planned_seats'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='webhookendpoint',
+            name='rotated_at',
+            field=models.DateTimeField(null=True),
+        ),
+        migrations.AddField(
+            model_name='webhookendpoint',
+            name='rotation_id',
+            field=models.UUIDField(null=True),
+        ),
+    ]

@@ -1,0 +1,118 @@
+"""Pages of a company's templates for new jobs: list, keep, rename, delete."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pipeline.domain.permissions import Action
+from pipeline.models import TEMPLATE_NAME_LENGTH, JobTemplate
+from pipeline.pages.access import (
+    current_member,
+    for_members,
+    own_job,
+    require_access,
+    switch_current_member,
+)
+from pipeline.pages.company.forms import refuse_lines_in_form
+from pipeline.pages.forms import PlainForm
+from pipeline.services.job_templates import (
+    MOST_TEMPLATES,
+    TemplateRefused,
+    delete_job_template,
+    keep_job_template,
+    rename_job_template,
+)
+from pipeline.wording.explanations import explain_line
+
+MAY = Action.CREATE_JOB
+
+
+class TemplateNameForm(PlainForm):
+    """Name of a template."""
+
+    name = forms.CharField(
+        max_length=TEMPLATE_NAME_LENGTH,
+        validators=[refuse_lines_in_form],
+        help_text="Only your company sees it.",
+    )
+
+
+@require_safe
+@for_members(MAY)
+def job_templates(request: HttpRequest) -> HttpResponse:
+    """List the company's templates: all, since there are at most MOST_TEMPLATES."""
+    member = require_access(current_member(request), MAY)
+    context = {"templates": job_templates_of(member.company.id), "most": MOST_TEMPLATES}
+    return render(request, "company/job_templates.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@for_members()
+def keep_template(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Keep a job's settings as a template, after asking for its name."""
+    _, job = own_job(request, job_id, MAY)
+    form = TemplateNameForm(request.POST or None, initial={"name": job.posting.title[:80]})
+    if form.is_valid():
+        try:
+            row = keep_job_template(job=job, name=form.cleaned_data["name"])
+        except TemplateRefused as error:
+            form.add_error("name", str(error))
+        else:
+            messages.success(request, f"“{row.name}” is kept. New jobs can start from it.")
+            return redirect("job_templates")
+    context = {"form": form, "job": job, "works": explain_line(job.policy, job.capacity)}
+    status = 422 if request.method == "POST" else 200
+    return render(request, "company/keep_template.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@for_members()
+def job_template(request: HttpRequest, template_id: UUID) -> HttpResponse:
+    """Show a template, and rename it."""
+    row = own_job_template(request, template_id)
+    form = TemplateNameForm(request.POST or None, initial={"name": row.name})
+    if form.is_valid():
+        try:
+            rename_job_template(template=row, name=form.cleaned_data["name"])
+        except TemplateRefused as error:
+            form.add_error("name", str(error))
+        else:
+            messages.success(request, "Name saved.")
+            return redirect("job_templates")
+    context = {"row": row, "form": form, "works": explain_line(row.policy, row.capacity)}
+    status = 422 if request.method == "POST" else 200
+    return render(request, "company/job_template.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@for_members()
+def delete_template(request: HttpRequest, template_id: UUID) -> HttpResponse:
+    """Ask for confirmation, then delete a template."""
+    row = own_job_template(request, template_id)
+    if request.method == "GET":
+        return render(request, "company/delete_template.html", {"row": row})
+    delete_job_template(template=row)
+    messages.success(request, f"“{row.name}” is deleted.")
+    return redirect("job_templates")
+
+
+def job_templates_of(company_id: UUID) -> list[JobTemplate]:
+    """Return a company's templates by name, without their long texts."""
+    rows = JobTemplate.objects.filter(company_id=company_id).defer("description")
+    return list(rows.order_by("name"))
+
+
+def own_job_template(request: HttpRequest, template_id: UUID | None) -> JobTemplate:
+    """Return a template of one of the member's companies. Raises Http404, PermissionDenied."""
+    row = JobTemplate.objects.filter(id=template_id).first() if template_id else None
+    member = switch_current_member(request, row.company_id) if row else None
+    if row is None or member is None:
+        raise Http404
+    require_access(member, MAY)
+    return row
