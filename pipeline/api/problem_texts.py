@@ -42,8 +42,9 @@ PROBLEM_TEXTS = {
         "Send CSV in UTF-8 whose first line names the columns `name` and `email`.",
     ),
     "INVALID_SCHEDULE": ProblemText(
-        "the cron expression or time zone is invalid, or has no next time",
-        "Send five fields, and a time zone like `Europe/Amsterdam`.",
+        "the cron expression or time zone is invalid, or has no next time; or planned seats "
+        "are not in the future, change nothing, or would leave the job without seats",
+        "`detail` says which. Cron has five fields; a time zone is like `Europe/Amsterdam`.",
     ),
     "NOT_AUTHENTICATED": ProblemText(
         "the credential is missing or invalid",
@@ -164,7 +165,7 @@ PROBLEM_TEXTS = {
         "Send a new key for each new action.",
     ),
     "PRECONDITION_REQUIRED": ProblemText(
-        "capacity or policy would change, and there is no `If-Match`",
+        "the body names `capacity` or `policy`, even unchanged, and there is no `If-Match`",
         "Read the job, and send its `ETag` in `If-Match`.",
     ),
     "THROTTLED": ProblemText(

@@ -12,10 +12,10 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
+from pipeline.audit.deferrals import Held, wrong_deferral
 from pipeline.audit.draw_fold import DrawFold
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
 from pipeline.domain.states import (
-    DEFER_WITHIN,
     EVENTS,
     JOB_MOVES,
     MOVES,
@@ -173,15 +173,15 @@ class Fold:
             place = self.places[application_id] = PastPlace(
                 application_id, event.at, after, event.at
             )
-        if event.from_status:
-            self.counts[place.status] -= 1
+        self.counts[place.status] -= event.from_status is not None
         self.counts[after] += 1
         stood, misses = (place.ticket, place.tie), place.decay_count
-        held = (place.not_before, place.eligible_at, misses)
+        held = Held.of(place)
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         self._check_verification(event, place, stood)
-        self._check_deferral(event, place, stood, held)
+        if wrong := wrong_deferral(event, place, held):
+            raise BadRow(event.seq, wrong)
         self._check_reinstatement(event, place, stood, misses)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
         if event.event in _IN_PLACE:
@@ -237,28 +237,6 @@ class Fold:
             self._offered[who] = stood
         elif before and event.event in (EventType.DECAYED, EventType.LAPSED):
             self._missed[who] = (event.seq, misses, before)
-
-    def _check_deferral(
-        self,
-        event: Event,
-        place: PastPlace,
-        stood: _Place,
-        held: tuple[datetime | None, datetime | None, int],
-    ) -> None:
-        """Check that only the person defers, that the place stays, and that the time is kept."""
-        before, after = held[0], place.not_before
-        if event.event == EventType.DEFERRED:
-            same = (stood, *held[1:])
-            if same != ((place.ticket, place.tie), place.eligible_at, place.decay_count):
-                raise BadRow(event.seq, "it defers a turn, and changes the place or a cool-down")
-            if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
-                raise BadRow(event.seq, "only the person, once verified, defers a turn")
-            if after and not event.at < after <= event.at + DEFER_WITHIN:
-                raise BadRow(event.seq, f"it defers a turn to {after}")
-        elif after != (before if place.status is Status.WAITLIST else None):
-            raise BadRow(event.seq, f"{event.event} must not change before when no seat is wanted")
-        elif before and place.status.holds_seat and before > event.at:
-            raise BadRow(event.seq, f"it offers a seat that was not wanted before {before}")
 
     def _check_verification(self, event: Event, place: PastPlace, stood: _Place) -> None:
         """Check that nobody unverified holds a seat, and that verification moves nobody in line."""

@@ -163,6 +163,7 @@ def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
     waiting = Application.objects.filter(
         job_id=job.id, status=Status.WAITLIST, verify_by__isnull=True
     ).exclude(id__in=today.values("application_id"))
+    waiting = waiting.exclude(not_before__gt=now)  # nothing is said to people who deferred
     made = []
     for person in waiting.order_by("?")[: max(0, room)]:
         position = position_of_place(job.id, person.ticket or 0, person.tie or 0)

@@ -20,7 +20,7 @@ from pipeline.models.decisions import (
     PendingDecision,
 )
 from pipeline.models.emails import Email, EmailState
-from pipeline.models.forecasts import ForecastStatement, JobForecast
+from pipeline.models.forecasts import ForecastStatement, JobForecast, LastWhatIf
 from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
 from pipeline.models.job_templates import TEMPLATE_NAME_LENGTH, JobTemplate
 from pipeline.models.line import (
@@ -94,6 +94,7 @@ __all__ = [
     "JobForecast",
     "JobReference",
     "JobTemplate",
+    "LastWhatIf",
     "NameWord",
     "PendingDecision",
     "PlannedSeats",

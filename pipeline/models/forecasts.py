@@ -53,3 +53,16 @@ class ForecastStatement(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class LastWhatIf(models.Model):
+    """Task of a job's last what-if: one that a page has started, or that has begun to run.
+
+    The task is removed by age; then there is none.
+    """
+
+    job_id = models.UUIDField(primary_key=True)
+    task_id = models.UUIDField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.job_id)

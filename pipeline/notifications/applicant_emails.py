@@ -136,8 +136,10 @@ def zone_for_applicant_emails(person: Applicant) -> tzinfo:
 def applicant_email_facts(application: Application, offer: links.Offer | None) -> Facts:
     """Collect the names, links and times for the emails about an application."""
     waits = application.status == Status.WAITLIST
-    place = read_application(application.id).position if waits else None
-    is_open = application.job.status == JobStatus.OPEN
+    seen = read_application(application.id) if waits else None
+    place = seen.position if seen else None
+    is_deferring = seen and application.not_before and application.not_before > seen.now
+    is_open = application.job.status == JobStatus.OPEN and not is_deferring
     known = read_prospects({application.job_id: place}) if place and is_open else {}
     return Facts(
         job_title=application.job.posting.title,

@@ -16,7 +16,7 @@ from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import Application, Event
 
-# How often somebody can set a time for one application: the log is for good.
+# The most times that a person can set a time for one application: the log keeps every one.
 MOST_DEFERRALS = 20
 
 

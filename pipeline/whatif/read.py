@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from pipeline.models import Event
+from pipeline.models import Event, LastWhatIf
 from pipeline.whatif.behaviour import LoggedEvent
 from tasks.models import Task
 
@@ -12,8 +12,6 @@ KEY = "line.what_if"
 # A longer log is not run again.
 MOST_EVENTS = 20_000
 MOST_DAYS = 3_650
-# How many of a company's last tasks are searched for a job's last what-if.
-LOOKED_AT = 200
 
 _COLUMNS = ("seq", "at", "application_id", "event", "from_status", "to_status", "data")
 
@@ -25,7 +23,11 @@ def read_log(job_id: UUID) -> list[LoggedEvent]:
 
 
 def last_what_if_task(company_id: UUID, job_id: UUID) -> Task | None:
-    """Return a job's last what-if among the company's last tasks, or None, in one query."""
-    latest = Task.objects.filter(owner_id=company_id).order_by("-id").values("id")[:LOOKED_AT]
-    of_job = Task.objects.filter(id__in=latest, type__key=KEY, payload__job_id=str(job_id))
-    return of_job.select_related("type").order_by("-id").first()
+    """Return a job's last what-if that a page has started or that has begun, in one query.
+
+    Returns None if there was none, or if it was so long ago that its task has been removed. One
+    that the API has planned for later is shown from its beginning.
+    """
+    last = LastWhatIf.objects.filter(job_id=job_id).values("task_id")
+    found = Task.objects.filter(id__in=last, owner_id=company_id, type__key=KEY)
+    return found.select_related("type").first()

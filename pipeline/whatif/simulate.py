@@ -18,21 +18,11 @@ from jobs.policies import Policy
 from pipeline.domain.states import PLANNED_SEATS, VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
 from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in
-from pipeline.whatif.state import Change, Person, SimulatedEvent
+from pipeline.whatif.state import Change, Person, SimulatedEvent, TooLong
 
 # A run that goes beyond these is given up: rules can be tried under which a line never rests.
 MOST_SIMULATED_EVENTS = 200_000
 MOST_LOOKS = 20_000_000  # at people on the waitlist, in search of the next in line
-
-
-class TooLong(Exception):
-    """The simulation takes too long under these rules."""
-
-    def __str__(self) -> str:
-        return (
-            "Under these rules the line changes too often to be run again. Try a longer window or"
-            " cool-down, fewer misses, or fewer days."
-        )
 
 
 class Simulation:
@@ -126,17 +116,12 @@ class Simulation:
             found = None
             for *_, who in self.queue:
                 self._looks += 1
-                if self._is_eligible(who):
+                if self.people[who].is_eligible(self.now):
                     found = who
                     break
             if found is None:
                 return
             self._move(self.people[found], EventType.PROMOTED, Status.PENDING_ACKNOWLEDGMENT)
-
-    def _is_eligible(self, who: UUID) -> bool:
-        person = self.people[who]
-        ends = (person.eligible_at, person.not_before)
-        return person.verify_by is None and not any(end and end > self.now for end in ends)
 
     def _move(self, person: Person, event: EventType, to: Status) -> None:
         """Move a person, and plan what follows from it."""
@@ -284,12 +269,10 @@ class Simulation:
 
     def _defer(self, person: Person, not_before: str | None) -> None:
         """Leave out a person who waits until a time. One who was offered a seat answers it."""
-        if person.status is not Status.WAITLIST:
-            return
-        person.not_before = datetime.fromisoformat(not_before) if not_before else None
-        if person.not_before:
-            self._touch(person.not_before)
-        self._record(EventType.DEFERRED, person)
+        if person.status is Status.WAITLIST:
+            person.not_before = datetime.fromisoformat(not_before) if not_before else None
+            self._touch(person.not_before or self.now)
+            self._record(EventType.DEFERRED, person)
 
     def _leave(self, person: Person, kind: EventType) -> None:
         if person.status in (Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT):

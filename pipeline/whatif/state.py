@@ -10,6 +10,16 @@ from uuid import UUID
 from pipeline.domain.states import Status
 
 
+class TooLong(Exception):
+    """The simulation takes too long under these rules."""
+
+    def __str__(self) -> str:
+        return (
+            "Under these rules the line changes too often to be run again. Try a longer window or"
+            " cool-down, fewer misses, or fewer days."
+        )
+
+
 class SimulatedEvent(NamedTuple):
     """Event of a simulation: what happened, and the place and deadline after it."""
 
@@ -57,3 +67,8 @@ class Person:
         assert self.ticket is not None  # noqa: S101  who waits has a place
         assert self.tie is not None  # noqa: S101
         return self.ticket, self.tie
+
+    def is_eligible(self, now: datetime) -> bool:
+        """Tell whether a person who waits can be offered a seat."""
+        ends = (self.eligible_at, self.not_before)
+        return self.verify_by is None and not any(end and end > now for end in ends)

@@ -11,11 +11,11 @@ from jobs.models import Job
 from jobs.policies import POLICY_FIELDS, policy_limits
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
+from pipeline.models import LastWhatIf
 from pipeline.selectors.jobs import read_job
 from pipeline.whatif.compare import Cancelled, NotReproducible, compare_rules
 from pipeline.whatif.read import KEY, MOST_DAYS, MOST_EVENTS, read_log
-from pipeline.whatif.simulate import TooLong
-from pipeline.whatif.state import Change
+from pipeline.whatif.state import Change, TooLong
 from tasks.context import Context
 from tasks.errors import Discard, Fatal
 from tasks.registry import task_type
@@ -63,6 +63,7 @@ def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]
         raise Fatal(str(JobNotFound()))
     if why := _why_not_simulated(job):
         raise Discard(why)
+    LastWhatIf.objects.update_or_create(job_id=job.id, defaults={"task_id": context.task_id})
     end = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
     since = job.created_at
     if days := payload.get("days"):

@@ -223,8 +223,7 @@ def _status_with_free_seats(facts: PromotionFacts) -> PromotionStatus:
 def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.COOL_DOWNS,
-        f"{'The only person' if facts.waiting == 1 else 'Everyone'} waiting is in a cool-down or"
-        " asked for no seat yet.",
+        "Nobody who waits can be promoted yet.",
         f"{_free(facts)}. Nobody is promoted during the cool-down after a missed deadline, or"
         " before the time that they asked for. They keep their place in line.",
         "A new applicant who has never missed a deadline here gets one.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from importlib import import_module
 from pathlib import Path
@@ -82,6 +83,27 @@ def test_the_typescript_client_repeats_what_the_page_says(tmp_path: Path) -> Non
     told = subprocess.run(command, capture_output=True, text=True, check=True)
 
     checked(json.loads(told.stdout))
+
+
+def test_the_examples_of_the_typescript_page_compile(tmp_path: Path) -> None:
+    compiler = needed_tool("tsc", "npm install --global typescript")
+    [example] = re.findall(r"```ts\n(.*?)```", (TYPESCRIPT / "README.md").read_text(), re.S)
+    tasks = 'await company.tasks.start({ type: "report.weekly", payload: { job_id: job.id } });'
+    text = f"declare const process: any;\n{example}{tasks}\n"
+    (tmp_path / "example.ts").write_text(text)
+    options = {
+        "noEmit": True,
+        "rootDir": "/",
+        "paths": {"nextinline-client": [f"{TYPESCRIPT}/src/index.ts"]},
+    }
+    config = {"extends": f"{TYPESCRIPT}/tsconfig.json", "compilerOptions": options}
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "tsconfig.json").write_text(json.dumps(config | {"files": ["example.ts"]}))
+
+    command = [compiler, "--project", tmp_path]
+    told = subprocess.run(command, check=False, capture_output=True, text=True)
+
+    assert (told.stdout, told.returncode) == ("", 0)
 
 
 @pytest.mark.parametrize("ending", ["", "/", "/api/v1", "/api/v1/"])

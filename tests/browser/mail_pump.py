@@ -5,7 +5,6 @@ Run as a program with the site's environment. A real worker would miss its own r
 
 from __future__ import annotations
 
-import contextlib
 import time
 
 import django
@@ -15,14 +14,14 @@ PAUSE_SECONDS = 0.1
 
 def pump() -> None:
     """Run until killed."""
-    from django.db import DatabaseError, connection
+    from django.db import Error, connection
 
     from tests.support.task_runs import run_due_tasks
 
     while True:
-        with contextlib.suppress(DatabaseError):
+        try:
             run_due_tasks("email.private", "email.event", "email.bulk")
-        if connection.needs_rollback or not connection.is_usable():
+        except Error:
             connection.close()
         time.sleep(PAUSE_SECONDS)
 

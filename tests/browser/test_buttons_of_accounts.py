@@ -158,7 +158,7 @@ def test_an_applicant_changes_their_name(page: Page, site: Site, world: World) -
 
 
 def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world: World) -> None:
-    waiting = Application.objects.get(job_id=world.paused, applicant=world.applicant)
+    waiting = world.my_place
     sign_in_applicant(page.context, site.url, world.applicant)
     page.goto(f"/me/applications/{waiting.id}/")
     they = Hands(page, "mouse")

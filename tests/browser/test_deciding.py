@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -183,3 +184,28 @@ def test_keys_lose_no_note_and_lead_nowhere_forbidden(
     theirs.keyboard.press("g")
     theirs.keyboard.press("p")
     theirs.wait_for_url("**/company/people/")
+
+
+def test_filters_are_folded_only_on_a_narrow_screen_and_only_until_they_are_set(
+    browser_page: OpenPage, site: Site, world: World
+) -> None:
+    page, here = (
+        browser_page("narrow", javascript=False),
+        f"/company/jobs/{world.job}/applications/",
+    )
+    sign_in_staff(page.context, site.url, world.owner)
+    misses = page.get_by_label("Misses, at least")
+
+    page.goto(here)
+    expect(misses).not_to_be_visible()
+    page.get_by_text("Choose filters").click()
+    misses.fill("1")
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(misses).to_be_visible()
+
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(here)
+    expect(page.get_by_text("Choose filters")).not_to_be_visible()
+    misses.fill("1")
+    misses.press("Enter")
+    expect(page).to_have_url(re.compile("misses=1"))

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, Response
 from applicants.models import Applicant
 from jobs.models import User
 from pipeline.mail.links import Offer, make_offer_link_token
-from pipeline.models import Application, Event
+from pipeline.models import Event
 from tests.browser.buttons import PRESSED, buttons_of
 from tests.browser.helpers import (
     axe,
@@ -53,11 +53,6 @@ def _offer(world: World) -> dict[str, Any]:
     return {"token": make_offer_link_token(Offer(world.offered.id, seq))}
 
 
-def _my_place(world: World) -> dict[str, Any]:
-    waiting = Application.objects.get(job_id=world.paused, applicant=world.applicant)
-    return {"application_id": waiting.id}
-
-
 def _template(world: World) -> dict[str, Any]:
     return {"template_id": world.template}
 
@@ -91,7 +86,7 @@ APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
     "check_receipt": _mine,
-    "defer_mine": _my_place,
+    "defer_mine": lambda world: {"application_id": world.my_place.id},
     "my_places": _mine,
     "my_receipt": _mine,
     "take_over": _mine,

@@ -55,6 +55,11 @@ class World:
     webhooks: Webhooks
 
     @property
+    def my_place(self) -> Application:
+        """The applicant's own application that waits, in the paused job."""
+        return Application.objects.get(job_id=self.paused, applicant=self.applicant)
+
+    @property
     def actor(self) -> Actor:
         """The owner, as the log names them."""
         return Actor(ActorKind.COMPANY, self.owner.id)

@@ -31,6 +31,26 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 SLOWLY = "SELECT 1, pg_sleep(0.02)"
 CLIENTS, SERVERS, PEOPLE = 160, 20, 12
 DONE = "SELECT count(*) FROM tasks_taskevent WHERE kind = 'succeeded' AND task_id = ANY(%(ids)s)"
+CHANGED_COLUMN = """
+import sys, django, psycopg
+django.setup()
+from pipeline.server.request_statements import set_up_request_connections
+set_up_request_connections()
+from tasks.sql.prepared import PreparedStatement
+owner = psycopg.connect(sys.argv[1], autocommit=True)
+owner.execute("CREATE TABLE changing (x int); GRANT SELECT ON changing TO nextinline_app")
+owner.execute("INSERT INTO changing VALUES (1)")
+read = PreparedStatement("SELECT x FROM changing", lambda x: x)
+found = [read.all()]
+owner.execute("ALTER TABLE changing ALTER x TYPE text")
+for _ in range(3):
+    try:
+        found.append(read.all())
+    except Exception as error:
+        found.append(type(error).__name__)
+owner.execute("DROP TABLE changing")
+print(found)
+"""
 STREAM_TOKEN = """
 import sys, uuid, django
 django.setup()
@@ -169,26 +189,37 @@ def start(site: Site, *command: str, **environment: str) -> tuple[int, str]:
 WEB = ("-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config", "pipeline.asgi", "--bind")
 
 
-@pytest.mark.parametrize("ignored", ["", ", options"])
+COMMANDS = {
+    "decay": ("manage.py", "run_decay"),
+    "tasks": ("manage.py", "run_tasks"),
+    "web": (*WEB, f"127.0.0.1:{free_port()}"),
+}
+
+
+@pytest.mark.parametrize(
+    ("ignored", "wrong", "programs"),
+    [
+        ("", ("DATABASE_URL",), ["decay"]),  # the pooler refuses start-up options
+        (", options", ("DATABASE_DIRECT_URL",), ["decay", "tasks", "web"]),
+    ],
+)
 def test_programs_refuse_a_pooled_address_where_they_need_sessions(
-    pooled: tuple[Site, Pooler, dict[str, object]], folder: Path, ignored: str
+    pooled: tuple[Site, Pooler, dict[str, object]],
+    folder: Path,
+    ignored: str,
+    wrong: tuple[str, ...],
+    programs: list[str],
 ) -> None:
     site, _, _ = pooled
     change = ("= extra_float_digits", f"= extra_float_digits{ignored}")
-    (folder / f"other{len(ignored)}").mkdir()
-    with pooler(site.cluster.socket_dir, folder / f"other{len(ignored)}", change) as other:
-        for wrong in (
-            {"DATABASE_URL": other.url(), "DATABASE_DIRECT_URL": ""},
-            {"DATABASE_DIRECT_URL": other.url()},
-        ):
-            for command in (
-                ("manage.py", "run_decay"),
-                ("manage.py", "run_tasks"),
-                (*WEB, f"127.0.0.1:{free_port()}"),
-            ):
-                code, said = start(site, *command, **wrong)
-                assert code != 0, command
-                assert "DATABASE_DIRECT_URL" in said, said
+    own = folder / f"other{len(ignored)}"
+    own.mkdir()
+    with pooler(site.cluster.socket_dir, own, change) as other:
+        changes = {"DATABASE_DIRECT_URL": ""} | dict.fromkeys(wrong, other.url())
+        for program in programs:
+            code, said = start(site, *COMMANDS[program], **changes)
+            assert code != 0, program
+            assert "DATABASE_DIRECT_URL" in said, said
 
 
 def test_a_pooler_that_drops_the_limits_is_refused_and_doctor_names_them(
@@ -235,3 +266,14 @@ def pooler_findings(site: Site, **environment: str) -> list[tuple[str, str]]:
     told, _ = json.JSONDecoder().raw_decode(said)
     rows = [row for row in told["findings"] if row["check"] == "pooler"]
     return [(row["level"], row["message"]) for row in rows]
+
+
+def test_a_migration_that_changes_a_column_breaks_no_prepared_statement(
+    pooled: tuple[Site, Pooler, dict[str, object]],
+) -> None:
+    site, _, _ = pooled
+
+    owner = f"host={site.cluster.socket_dir} user=nextinline_owner dbname=postgres"
+    said = site.run("-c", CHANGED_COLUMN, owner)
+
+    assert said.strip() == "[[1], ['1'], ['1'], ['1']]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -21,6 +22,7 @@ from pipeline.forecast.statements import (
 )
 from pipeline.models import Application, ForecastStatement, JobForecast
 from pipeline.notifications.applicant_emails import applicant_email_facts
+from pipeline.services.defer import defer
 from pipeline.services.lifecycle import pause_job
 from tests.support import factories
 from tests.support.applicants import applicant_browser, confirm, leave, mine
@@ -108,6 +110,11 @@ def stated(application: Application, *, hours_ago: float, lasts_hours: float) ->
     )
 
 
+def put_off(application: Application) -> None:
+    until, actor = database_now() + timedelta(days=3), factories.owner_of(application)
+    defer(application_id=application.id, not_before=until, actor=actor)
+
+
 @pytest.mark.parametrize(
     ("ending", "lasts_hours", "came_true"),
     [
@@ -115,6 +122,8 @@ def stated(application: Application, *, hours_ago: float, lasts_hours: float) ->
         ("offered", 1, False),
         ("left", 5, "nothing"),
         ("left", 1, False),
+        ("deferred", 5, "nothing"),
+        ("deferred", 1, False),
         ("waits", 1, False),
         ("waits", 5, None),
     ],
@@ -123,7 +132,9 @@ def test_a_statement_ends_as_it_came_out(ending: str, lasts_hours: float, came_t
     job = factories.job()
     seated, waiting = factories.applications(job, 2)
     statement = stated(waiting, hours_ago=3, lasts_hours=lasts_hours)
-    if ending != "waits":
+    if ending == "deferred":
+        put_off(waiting)
+    elif ending != "waits":
         leave(seated if ending == "offered" else waiting)
 
     settle_statements()
@@ -131,6 +142,21 @@ def test_a_statement_ends_as_it_came_out(ending: str, lasts_hours: float, came_t
 
     found = ForecastStatement.objects.filter(id=statement.id).first()
     assert (found.came_true if found else "nothing") is came_true
+
+
+def test_nothing_is_forecast_to_somebody_who_deferred() -> None:
+    job = factories.job()
+    _seated, waiting, other = factories.applications(job, 3)
+    known(job, settled=120, came_true=95)
+    put_off(waiting)
+    with patch.object(statements, "_forecast_of_job", lambda job, now: known(job.id)):
+        update_forecasts()
+
+    told = text_of(applicant_browser(waiting.applicant).get(mine(waiting)))
+
+    assert "are offered a seat" not in told
+    assert applicant_email_facts(factories.fresh(waiting), None).prospect == ""
+    assert [row.application_id for row in ForecastStatement.objects.all()] == [other.id]
 
 
 @pytest.mark.parametrize("settled", [FEWEST_COUNTED - 1, FEWEST_COUNTED])

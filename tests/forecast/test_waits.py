@@ -102,3 +102,17 @@ def test_nothing_of_the_order_knows_a_forecast_or_a_what_if(room: str) -> None:
 
     assert len(files) > 40
     assert named == []
+
+
+def test_people_who_deferred_are_seen_only_until_then() -> None:
+    turns = regular_line(100)
+    before = forecasts_of_line(turns, start=0, now=100 * DAY)[5]
+    late = [
+        Turn(turn.at - DAY / 2, turn.application_id, (0, 0), False, is_deferral=True)
+        for turn in turns
+        if turn.is_offer
+    ]
+
+    after = forecasts_of_line(sorted([*turns, *late]), start=0, now=100 * DAY)
+
+    assert 5 not in after or after[5].offers < before.offers

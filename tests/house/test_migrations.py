@@ -38,6 +38,10 @@ NEED_A_STOP = {
         "0015_reinstated",
     ): "builds an index on the log; older code writes no seq of notes",
     ("pipeline", "0020_references"): "builds two indexes on the applications",
+    (
+        "pipeline",
+        "0030_deferred",
+    ): "builds indexes on log and applications; older code passes nobody over",
 }
 
 

@@ -32,7 +32,10 @@ FILE_ROOM = {  # lock files and imports, never a job
     "pipeline/privacy/erase_files.py",
     "pipeline/files/write.py",
 }
-KEY_ROOM = {"pipeline/integrations/portal_tokens.py"}  # locks a key, never a job
+KEY_ROOM = {  # lock a key, or the row of a job's last what-if, never a job
+    "pipeline/integrations/portal_tokens.py",
+    "pipeline/whatif/start.py",
+}
 DECISION_ROOM = {  # lock a pending decision, or the application that a note is about, never a job
     "pipeline/annotations/write.py",
     "pipeline/decisions/carry_out.py",

@@ -84,6 +84,7 @@ capacities = st.integers(1, 4)
 picks = st.integers(0, 9)
 rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
+AHEAD = [-5, 1, 31, 61, 3_601, 86_401, 604_801, 61 * 86_400, None, None]
 
 
 class History(Beside, RuleBasedStateMachine):
@@ -175,11 +176,7 @@ class History(Beside, RuleBasedStateMachine):
                 lambda _: self.model.reinstate(who),
             )
 
-    @rule(
-        which=picks,
-        anybody=rarely,
-        seconds=st.sampled_from([-5, 1, 31, 61, 3_601, 86_401, 604_801, 61 * 86_400, None, None]),
-    )
+    @rule(which=picks, anybody=rarely, seconds=st.sampled_from(AHEAD))
     def somebody_asks_for_no_seat_yet(self, which: int, anybody: bool, seconds: int | None) -> None:
         if who := self.pick(self.model.people if anybody else self.live("WAITLIST"), which):
             until = None if seconds is None else database_now() + timedelta(seconds=seconds)

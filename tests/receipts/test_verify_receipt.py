@@ -6,7 +6,6 @@ import base64
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from django.test import override_settings
 
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Move, ReinstatementReason
-from pipeline.line.event_log import logged_time
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_move
@@ -24,12 +22,11 @@ from pipeline.line.write import write
 from pipeline.models import Application, Event
 from pipeline.receipts.keys import public_receipt_keys, sign_receipt
 from pipeline.receipts.receipt import issue_receipt
-from pipeline.services.defer import defer
 from pipeline.services.reinstate import reinstate
 from tests.support import factories
 from tests.support.applicants import leave
 from tests.support.busy_line import busy_job
-from tests.support.clock import database_now, let_time_pass
+from tests.support.clock import let_time_pass
 from tests.support.receipts import VERIFIER, Folder, receipt_after, rewrite_log, whole_log
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -96,18 +93,6 @@ def test_whatever_happens_in_an_honest_line_every_receipt_holds(seed: int, folde
         code, said = folder.verify(issue_receipt(person.id), log=log)
 
         assert code == 0, said
-
-
-def test_a_turn_that_i_put_off_is_a_named_reason(me: Application, folder: Folder) -> None:
-    until = database_now() + timedelta(days=1)
-    defer(application_id=me.id, not_before=until, actor=factories.owner_of(me))
-    leave(Application.objects.get(job_id=me.job_id, status="ACTIVE"))
-    asked = seq_of(me, "DEFERRED")
-
-    code, said = folder.verify(issue_receipt(me.id), log=whole_log(me.job_id))
-
-    assert code == 0, said
-    assert f"in event {asked} you asked for no seat before {logged_time(until)}" in said
 
 
 def test_a_cool_down_is_a_named_reason(folder: Folder) -> None:

@@ -16,6 +16,7 @@ from jobs.quiet_hours import running_time
 from pipeline.domain.states import ReinstatementReason
 from pipeline.models import Application, Event
 from pipeline.receipts.opaque_log import opaque_rows
+from pipeline.services.defer import defer
 from pipeline.services.extend import extend_deadline
 from pipeline.services.reinstate import reinstate
 from pipeline.services.update_job import JobChanges, update_job
@@ -104,8 +105,26 @@ def test_so_has_a_seat_that_is_offered_on_a_reinstatement() -> None:
     assert_quiet_hours_are_left_out(person, TOKYO)
 
 
+def change_capacity(job_id: UUID, capacity: int) -> None:
+    update_job(job_id=job_id, changes=JobChanges(capacity=capacity), actor=factories.RECRUITER)
+
+
 def change_policy(job_id: UUID, **policy: Any) -> None:
     update_job(job_id=job_id, changes=JobChanges(policy=policy), actor=factories.RECRUITER)
+
+
+def test_so_has_a_seat_that_is_offered_when_a_deferral_ends() -> None:
+    job_id = factories.job(capacity=2, **quiet_now(TOKYO))
+    factories.applications(job_id, 2)
+    person = factories.application(job_id, a_person())
+    actor = factories.owner_of(person)
+    later = factories.row_of(job_id).last_event_at + 5 * HOUR
+    defer(application_id=person.id, not_before=later, actor=actor)
+    change_capacity(job_id, 3)
+
+    defer(application_id=person.id, not_before=None, actor=actor)
+
+    assert_quiet_hours_are_left_out(person, TOKYO)
 
 
 @pytest.mark.parametrize("zone", ["", "Moon/Crater"])
@@ -120,7 +139,7 @@ def test_each_of_many_people_has_a_deadline_of_their_own() -> None:
     factories.application(job_id)
     here, elsewhere = (factories.application(job_id, a_person(z)) for z in (TOKYO, "Asia/Dubai"))
 
-    update_job(job_id=job_id, changes=JobChanges(capacity=3), actor=factories.RECRUITER)
+    change_capacity(job_id, 3)
 
     assert_quiet_hours_are_left_out(here, TOKYO)
     policy, row = Job.objects.get(id=job_id).policy, factories.fresh(elsewhere)

@@ -70,6 +70,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.JobForecast": lambda acme: Q(job_id__in=_jobs_of(acme)),
     "pipeline.JobReference": lambda acme: Q(company_id=acme.id),
     "pipeline.JobTemplate": lambda acme: Q(company=acme),
+    "pipeline.LastWhatIf": lambda acme: Q(job_id__in=_jobs_of(acme)),
     "pipeline.NameWord": lambda acme: Q(company_id=acme.id),
     "pipeline.PlannedSeats": lambda acme: Q(job__company=acme),
     "pipeline.PortalToken": lambda acme: Q(key__company=acme),

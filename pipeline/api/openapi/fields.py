@@ -69,7 +69,8 @@ class ObjectField(OurField):
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
         """Return the field's schema: an object."""
-        return super().map_serializer_field(auto_schema, direction) | {"type": "object"}
+        known = super().map_serializer_field(auto_schema, direction)
+        return known | {"type": "object", "additionalProperties": {}}
 
 
 class MetadataField(ObjectField):

@@ -71,13 +71,14 @@ def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job, person = public_job(request, job_id), current_applicant(request)
     mine = my_live_application(person.id, job.id) if person else None
     plans = planned_seats_of_job(job.id)
+    side = _side_of_visitor(request, job)
     period = int(timezone.now().timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
         "applicant/opening.html",
         "applicant/_opening.html",
         build=lambda: _opening_context(request, job, opening_form(request), plans, mine),
-        tag=f"{job.seq}-{job.posting.version}-{planned_seats_stamp(plans)}-{mine}-{period}",
+        tag=f"{job.seq}-{job.posting.version}-{planned_seats_stamp(plans)}-{mine}-{side}-{period}",
         jobs=[job.id],
     )
 
@@ -109,7 +110,7 @@ def _opening_context(
     plans: list[PlannedSeats],
     mine: UUID | None,
 ) -> dict[str, Any]:
-    own = [m for m in current_memberships(request) if m.company_id == job.company_id]
+    is_staff, is_own = _side_of_visitor(request, job)
     return {
         "job": job,
         "news": _news_of_opening(job),
@@ -120,11 +121,17 @@ def _opening_context(
         "plans": plans,
         "rules": explain_line(job.policy, job.capacity, draw_of_job(job)),
         "form": form,
-        "is_staff": bool(current_memberships(request)),
-        "is_own": bool(own),
+        "is_staff": is_staff,
+        "is_own": is_own,
         "is_offer_open": job.status == JobStatus.OPEN,
         "mine": mine,
     }
+
+
+def _side_of_visitor(request: HttpRequest, job: Job) -> tuple[bool, bool]:
+    """Return whether the visitor is a member of a company, and of this job's company."""
+    companies = {member.company_id for member in current_memberships(request)}
+    return bool(companies), job.company_id in companies
 
 
 def _news_of_opening(job: Job) -> str:

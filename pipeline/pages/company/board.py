@@ -124,14 +124,8 @@ def _board_context(
             shown.job, shown.job.capacity + 1, _eligible_on_board(shown)[:1]
         ),
         "may": _permitted_board_buttons(member, shown.job),
-        **{
-            kind: {
-                seen.application.id
-                for seen in shown.waitlist.rows
-                if (end := getattr(seen.application, column)) and end > shown.now
-            }
-            for kind, column in (("cooling", "eligible_at"), ("deferring", "not_before"))
-        },
+        "cooling": _held_on_board(shown, "eligible_at"),
+        "deferring": _held_on_board(shown, "not_before"),
         "on_resuming": _resuming_on_board(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
@@ -175,6 +169,12 @@ def _permitted_board_buttons(member: Member, job: Job) -> dict[str, bool]:
         "copy": closed and member.may(Action.CREATE_JOB),
         "close": member.may(Action.CLOSE_JOB) and status in (JobStatus.OPEN, JobStatus.PAUSED),
     }
+
+
+def _held_on_board(shown: Board, column: str) -> set[UUID]:
+    """Return the ids of people on the shown page of the waitlist for whom a time is still ahead."""
+    ends = {seen.application.id: getattr(seen.application, column) for seen in shown.waitlist.rows}
+    return {application_id for application_id, end in ends.items() if end and end > shown.now}
 
 
 def _eligible_on_board(shown: Board) -> list[str]:

@@ -12,14 +12,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from pipeline.background.errors import WorkError
-from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.charts import Chart, Tick, chart_bars, chart_slope, count_ticks
 from pipeline.pages.forms import PlainForm
 from pipeline.pages.live_page import live_page
 from pipeline.whatif.compare import ASSUMPTION
-from pipeline.whatif.read import KEY, MOST_DAYS, MOST_EVENTS, last_what_if_task
+from pipeline.whatif.read import MOST_DAYS, MOST_EVENTS, last_what_if_task
+from pipeline.whatif.start import MOVING, start_what_if
 from pipeline.wording.english import count, short_duration
 from tasks.errors import TaskError
 from tasks.models import Task
@@ -27,8 +27,6 @@ from tasks.models.statuses import Status
 
 _HOUR = 3_600
 _MOST_HOURS = 720
-_MOVING = (Status.PENDING, Status.RUNNING, Status.CANCELLING)
-UNDER_WAY = "A run is under way. Start the next one when it has finished, or cancel it."
 _LOST = ("missed", "cooldown", "nobody", "paused")
 
 
@@ -69,17 +67,10 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
     task = last_what_if_task(job.company_id, job.id)
     form = WhatIfForm(request.POST or None)
     if form.is_valid():
-        if task is not None and task.status in _MOVING:
-            messages.error(request, UNDER_WAY)
-        else:
-            try:
-                start_tasks(
-                    company_id=job.company_id,
-                    producer=f"member:{member.user.id}",
-                    requests=[TaskRequest(KEY, {"job_id": str(job.id)} | form.payload())],
-                )
-            except (TaskError, WorkError) as error:
-                messages.error(request, str(error))
+        try:
+            start_what_if(job=job, rules=form.payload(), producer=f"member:{member.user.id}")
+        except (TaskError, WorkError) as error:
+            messages.error(request, str(error))
         return redirect("what_if", job_id=job.id)
     context = {
         "job": job,
@@ -103,7 +94,7 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _result_context(task: Task | None) -> dict[str, Any]:
     """Return what the last run's part of the page needs."""
-    shown = {"task": task, "is_running": task is not None and task.status in _MOVING}
+    shown = {"task": task, "is_running": task is not None and task.status in MOVING}
     if task is None or task.status != Status.SUCCEEDED or not task.result:
         return shown | {"has_failed": task is not None and not shown["is_running"]}
     result = task.result

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from jobs.models import JobPosting, Membership, Role
+from jobs.models import JobPosting, Membership, Role, User
 from pipeline.models import Application
 from pipeline.services.lifecycle import close_job, pause_job
 from tests.support import factories
@@ -212,6 +212,22 @@ def test_a_person_who_applied_elsewhere_sees_it_here() -> None:
     after = browser.get(f"/jobs/{job}/?fragment=1", headers={"if-none-match": before["ETag"]})
 
     assert "You have applied" in text_of(after)
+
+
+def test_members_of_one_company_share_no_fragment_if_one_is_also_a_member_of_another() -> None:
+    company, elsewhere = factories.company(), factories.company(name="Elsewhere")
+    job = factories.job(company_id=company.id)
+    browser, other = staff_of(elsewhere.id), staff_of(elsewhere.id)
+    member = User.objects.get(id=browser.session["_auth_user_id"])
+    Membership.objects.create(company=company, user=member, role=Role.VIEWER)
+    session = browser.session
+    session["company_id"] = str(elsewhere.id)
+    session.save()
+
+    mine, theirs = (each.get(f"/jobs/{job}/?fragment=1") for each in (browser, other))
+
+    assert "Add a person" in text_of(mine)
+    assert "Add a person" not in text_of(theirs)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company, Job
+from pipeline.models import JobTemplate
 from tests.support import factories
 from tests.support.pages import page_of
 
@@ -85,6 +86,17 @@ def test_the_settings_show_and_keep_them_and_a_copy_has_them(
         values = dict(re.findall(r'name="(quiet_\w+)" value="([^"]*)"', page))
         assert values | {"quiet_weekends": "on"} == QUIET
         assert re.search(r'name="quiet_weekends"[^>]* checked', page)
+
+
+def test_a_template_keeps_them(owner: Client, company: Company) -> None:
+    job = a_quiet_job(company)
+
+    owner.post(f"/company/jobs/{job.id}/keep-template/", {"name": "Night workers"})
+
+    kept = JobTemplate.objects.get(company=company)
+    page = page_of(owner, f"/company/jobs/new/?template={kept.id}")
+    assert kept.policy == job.policy
+    assert 'value="Europe/Berlin"' in page
 
 
 def test_they_can_be_switched_off_again(owner: Client, company: Company) -> None:

@@ -20,13 +20,15 @@ export type Query = Record<string, string | number | boolean | string[] | Record
 export interface RequestOptions {
   query?: Query;
   json?: unknown;
+  /** Instead of `json`, for an import: its text, with a `Content-Type` in `headers`. */
+  body?: string;
   headers?: Record<string, string>;
   idempotencyKey?: string | undefined;
 }
 
 /**
  * Client with one credential. A request is retried after the pause that the API asks for. Each POST
- * carries an Idempotency-Key, so a retry does not act twice; see the README for two exceptions.
+ * carries an Idempotency-Key, so a retry does not act twice; see the README for an exception.
  */
 export class NextInLine {
   readonly jobs = new Jobs(this);
@@ -65,6 +67,9 @@ export class NextInLine {
       headers["Content-Type"] = "application/json";
       init.body = JSON.stringify(options.json);
     }
+    if (options.body !== undefined) {
+      init.body = options.body;
+    }
     const url = this.root + path + queryOf(options.query);
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.attempt(url, init);
@@ -89,11 +94,13 @@ export class NextInLine {
   /** Yield every row of a list, fetching page after page. */
   async *items<Row>(path: string, query: Query = {}): AsyncGenerator<Row, void, undefined> {
     let cursor: string | null | undefined = undefined;
+    let ended = false;
     do {
       const page: Page<Row> = await this.call("GET", path, { query: { ...query, cursor } });
       yield* page.data;
+      ended = page.next_cursor === cursor; // the feed of events has no last page, but an end for now
       cursor = page.next_cursor;
-    } while (cursor !== null);
+    } while (cursor !== null && !ended);
   }
 
   private async attempt(url: string, init: RequestInit): Promise<unknown> {

@@ -4874,7 +4874,9 @@ export interface components {
             type: string;
             version?: number | null;
             /** @description The task's input, as its type's schema describes. Secrets are hidden in responses. */
-            payload?: Record<string, never>;
+            payload?: {
+                [key: string]: unknown;
+            };
             /** @description Higher runs first; 0 by default. */
             priority?: number;
             /**
@@ -4942,7 +4944,9 @@ export interface components {
          */
         TaskReplayIn: {
             /** @description The task's input, as its type's schema describes. Secrets are hidden in responses. */
-            payload?: Record<string, never> & (unknown | null);
+            payload?: {
+                [key: string]: unknown;
+            } & (unknown | null);
             /**
              * @description Must be true for a sensitive type.
              * @default false
@@ -5044,7 +5048,9 @@ export interface components {
         TaskScheduleChangeIn: {
             version?: number | null;
             /** @description The task's input, as its type's schema describes. Secrets are hidden in responses. */
-            payload?: Record<string, never>;
+            payload?: {
+                [key: string]: unknown;
+            };
             /** @description Higher runs first; 0 by default. */
             priority?: number;
             /** @description The time zone of `cron`, like `Europe/Amsterdam`. */
@@ -5076,7 +5082,9 @@ export interface components {
         TaskScheduleIn: {
             version?: number | null;
             /** @description The task's input, as its type's schema describes. Secrets are hidden in responses. */
-            payload?: Record<string, never>;
+            payload?: {
+                [key: string]: unknown;
+            };
             /** @description Higher runs first; 0 by default. */
             priority?: number;
             /**

@@ -26,7 +26,7 @@ class Client:
     """Client with one credential: an API key, an applicant's token or a portal token.
 
     A request is retried up to `max_retries` times, after the pause that the API asks for. Each POST
-    carries an Idempotency-Key, so a retry does not act twice; see the README for two exceptions.
+    carries an Idempotency-Key, so a retry does not act twice; see the README for an exception.
     `base_url` is the site's address, with or without `/api/v1`.
     """
 
@@ -131,6 +131,6 @@ class Client:
             page = self.call("GET", path, query=asked)
             for row in page["data"]:
                 yield row
-            if page["next_cursor"] is None:
-                return
+            if page["next_cursor"] in (None, asked.get("cursor")):
+                return  # the feed of events has no last page, but an end for now
             asked["cursor"] = page["next_cursor"]

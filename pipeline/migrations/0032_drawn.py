@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pipeline', '0030_deferred'),
+        ('pipeline', '0031_last_what_if'),
     ]
 
     operations = [
