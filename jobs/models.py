@@ -195,6 +195,9 @@ class Job(models.Model):
     created_at = models.DateTimeField()
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
+    # When the order is drawn by lot, and when it was; null: first come, first served.
+    draw_at = models.DateTimeField(null=True)
+    drawn_at = models.DateTimeField(null=True)
 
     class Meta:
         indexes = [
@@ -245,6 +248,11 @@ class Job(models.Model):
     def seats_free(self) -> int:
         """Number of free seats; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.active_count - self.pending_count)
+
+    @property
+    def awaits_draw(self) -> bool:
+        """True until the order of the first line has been drawn by lot."""
+        return self.draw_at is not None and self.drawn_at is None
 
     @property
     def people_waiting(self) -> int:

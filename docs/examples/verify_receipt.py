@@ -186,6 +186,10 @@ class Line:
         # The place of each person before their last offer, which alone can be given back.
         self.offered: dict[str, tuple[int, int] | None] = {}
         self.missed = self.deferred = 0
+        # The seed of the draw by lot, and who is still to be placed by it, the last one first.
+        self.seed = ""
+        self.to_place: list[str] = []
+        self.hash = "00" * 32
         self.problems: list[str] = []
         self.notes: list[str] = []
 
@@ -193,6 +197,7 @@ class Line:
         """Follow the line through one more event."""
         who = row["application"]
         if who is None:
+            self.take_draw(row)
             self.job = row["data"]
         else:
             before = self.people.get(who, {})
@@ -207,7 +212,38 @@ class Line:
                     f"event {row['seq']} gave somebody a former place back, ahead of you"
                 )
             self.people[who] = now
-        self.next_ticket = row["data"]["next_ticket"]
+        self.next_ticket, self.hash = row["data"]["next_ticket"], row["hash"]
+
+    def take_draw(self, row: Facts) -> None:
+        """Check that the time of a draw stays, and compute the order again from its seed."""
+        seq, data = row["seq"], row["data"]
+        if self.job and self.job["status"] != "DRAFT" and data.get("draw_at") != self.draw_at:
+            self.problems.append(f"event {seq} changed the time of the draw after people had come")
+        if row["event"] != "DRAWN":
+            return
+        if self.seed or row["at"] < (self.draw_at or "~"):
+            self.problems.append(f"event {seq} drew the order at a time that was not announced")
+        self.seed = data["seed"]
+        if self.seed != hashlib.sha256(bytes.fromhex(self.hash) + row["at"].encode()).hexdigest():
+            self.problems.append(
+                f"event {seq} drew by a seed that is not that of the hash before it and its time"
+            )
+        waiting = [who for who, each in self.people.items() if each["status"] == WAITING]
+        self.to_place = sorted(waiting, key=self.lot, reverse=True)
+        if self.me in waiting:
+            mine = len(waiting) - self.to_place.index(self.me)
+            self.notes.append(
+                f"event {seq}: the draw by lot put you at number {mine} of {len(waiting)}"
+            )
+
+    def lot(self, who: str) -> bytes:
+        """Return the lot of a person: smaller is sooner."""
+        return hashlib.sha256(bytes.fromhex(self.seed) + who.encode()).digest()
+
+    @property
+    def draw_at(self) -> str | None:
+        """Return the announced time of the draw, if the order is drawn by lot."""
+        return self.job.get("draw_at")
 
     def check_anybodys_key(self, row: Facts, before: Facts, now: Facts) -> None:
         """Check that everybody joins at the end, and keeps their place until they lose it."""
@@ -227,6 +263,12 @@ class Line:
     def false_places(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
         """Say what no rule allows about a place after an event."""
         event, old, new = row["event"], key_of(before), key_of(now)
+        if (event == "PLACED") != bool(self.to_place):
+            yield "is not what the draw by lot has next"
+        elif event == "PLACED" and self.to_place.pop() != row["application"]:
+            yield "placed somebody else than the draw by lot says"
+        if now["status"] in SEATED and self.draw_at and not self.seed:
+            yield "gave a seat before the draw"
         if now["status"] in SEATED and before.get("status", WAITING) not in (WAITING, *SEATED):
             yield "gave a seat to somebody who had left"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
@@ -249,7 +291,7 @@ class Line:
             self.deferred = seq
         if row["event"] == "REINSTATED":
             self.notes.append(f"event {seq}: your former place was given back, {new}")
-        elif old and new and old != new:
+        elif old and new and old != new and row["event"] != "PLACED":
             self.problems.append(
                 f"event {seq} changed your place from {old} to {new} for no reason"
             )
@@ -284,10 +326,11 @@ class Line:
             return ["the log does not know this application"]
         in_line = (each for each in self.people.values() if each["status"] == WAITING)
         waiting = [each for each in in_line if not each.get("verify_by")]
-        position = 1 + sum(map(self.is_ahead, waiting)) if me in waiting else None
+        drawn = bool(self.seed) or not self.draw_at
+        position = 1 + sum(map(self.is_ahead, waiting)) if me in waiting and drawn else None
         both = {
             "status": (receipt["status"], me["status"]),
-            "order key": (key_of(receipt["order_key"]), key_of(me)),
+            "order key": (key_of(receipt["order_key"]), key_of(me) if drawn else None),
             "position": (receipt["position"], position),
             "length of the line": (receipt["people_waiting"], len(waiting)),
             "number of misses": (receipt["misses"], me["decay_count"]),

@@ -113,6 +113,7 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.TaskTypeNotFound: NOT_FOUND,
     line.PlannedSeatsNotFound: NOT_FOUND,
     line.PlanRefused: INVALID_SCHEDULE,
+    line.DrawRefused: INVALID_SCHEDULE,
     line.TooManyPlannedSeats: LIMIT_REACHED,
     line.WebhookNotFound: NOT_FOUND,
     line.WebhookDeliveryNotFound: NOT_FOUND,

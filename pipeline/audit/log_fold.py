@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
-from jobs.models import MAX_CAPACITY
 from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.deferrals import Held, wrong_deferral
+from pipeline.audit.draw_fold import DrawFold
+from pipeline.audit.planned_seats_fold import PlannedSeatsFold
 from pipeline.domain.states import (
     EVENTS,
     JOB_MOVES,
     MOVES,
     OUTCOMES,
-    PLANNED_SEATS,
     UNVERIFIED,
     VIA_KEY,
     ActorKind,
@@ -27,7 +27,7 @@ from pipeline.domain.states import (
     Status,
 )
 from pipeline.line.event_log import GENESIS, chained_hash
-from pipeline.models import MOST_TIMES, Event
+from pipeline.models import Event
 from pipeline.selectors.past_states import PastPlace
 
 
@@ -51,10 +51,15 @@ _THROUGH_KEYS = frozenset(
 )
 
 # These change something about an application, and it stays in its status and place.
-_IN_PLACE = (EventType.VERIFIED, EventType.DEADLINE_EXTENDED, EventType.DEFERRED)
+_IN_PLACE = (
+    EventType.VERIFIED,
+    EventType.DEADLINE_EXTENDED,
+    EventType.DEFERRED,
+    EventType.PLACED,
+)
 
 # Whoever comes into the line by these stands behind everybody in it.
-_JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value))
+_JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value, EventType.PLACED.value))
 
 _COUNTED = {
     "active": Status.ACTIVE,
@@ -64,20 +69,6 @@ _COUNTED = {
 
 
 _Place = tuple[int | None, int | None]
-
-
-class PlannedChange(NamedTuple):
-    """Change of a job's number of seats by a plan."""
-
-    seq: int
-    effective_at: datetime
-    before: int
-    after: int
-
-    @property
-    def is_cut(self) -> bool:
-        """Tell whether the limits of a job's seats may have cut the change."""
-        return self.after in (1, MAX_CAPACITY)
 
 
 class Fold:
@@ -96,9 +87,8 @@ class Fold:
         self.places: dict[UUID, PastPlace] = {}
         self.counts: Counter[str] = Counter()
         self.unverified: set[UUID] = set()
-        # What each plan has changed, oldest first, and every number of seats that the job has had.
-        self.planned: dict[UUID, list[PlannedChange]] = {}
-        self.capacities: set[int] = set()
+        self.planned = PlannedSeatsFold()
+        self.draw = DrawFold(job_id)
         # The place of each offer before it, and of each miss: its seq, misses and place before it.
         self._offered: dict[UUID, _Place] = {}
         self._missed: dict[UUID, tuple[int, int, _Place]] = {}
@@ -147,38 +137,18 @@ class Fold:
         Policy(**logged_policy_values(event.data["policy"]))
         if event.data["capacity"] < 1:
             raise BadRow(event.seq, "a job has at least one seat")
-        self._check_planned_seats(event)
+        wrong = self.planned.check_job_event(event, self.job.get("capacity", 0))
         self._check_clock(event)
-        self.capacities.add(event.data["capacity"])
+        drawn = self.places.values() if event.event == EventType.DRAWN else ()
+        waiting = [each.application_id for each in drawn if each.status is Status.WAITLIST]
+        is_open = self.opened_at is not None
+        if wrong := wrong or self.draw.check_job_event(event, waiting, is_open=is_open):
+            raise BadRow(event.seq, wrong)
         self.job, self.policy_version = event.data, event.policy_version
         if event.event == EventType.JOB_OPENED:
             self.opened_at = event.at
         elif event.event == EventType.JOB_CLOSED:
             self.closed_at = event.at
-
-    def _check_planned_seats(self, event: Event) -> None:
-        """Check that the system changes seats as planned: when due, by each plan's number."""
-        planned = PLANNED_SEATS in event.data
-        by_system = (
-            event.event == EventType.CAPACITY_CHANGED and event.actor_kind == ActorKind.SYSTEM
-        )
-        if planned != by_system:
-            raise BadRow(event.seq, "the system changes seats as planned, and nobody else does")
-        if not planned:
-            return
-        latest = max((each[-1].effective_at for each in self.planned.values()), default=None)
-        done = self.planned.setdefault(UUID(event.data[PLANNED_SEATS]), [])
-        before, after = self.job["capacity"], event.data["capacity"]
-        done.append(PlannedChange(event.seq, event.effective_at, before, after))
-        in_order = (latest or event.effective_at) <= event.effective_at <= event.at
-        if not in_order or len(done) > MOST_TIMES:
-            raise BadRow(event.seq, "planned seats change in the order of their times, when due")
-        whole = {each.after - each.before for each in done if not each.is_cut}
-        cut = {each.after - each.before for each in done if each.is_cut}
-        most = max([abs(each) for each in whole] or [MAX_CAPACITY])
-        same_way = len({each > 0 for each in whole | cut}) == 1 and after != before
-        if not same_way or len(whole) > 1 or any(abs(each) > most for each in cut):
-            raise BadRow(event.seq, "a plan changes the seats by one number, always the same")
 
     def _check_clock(self, event: Event) -> None:
         """Check that only a sandbox has a clock of its own, and that only an advance moves it."""
@@ -227,12 +197,11 @@ class Fold:
     def _check_origin(self, event: Event) -> None:
         """Check that only an applicant acts through a key, and only as a portal can.
 
-        Check also that the plan that a promotion names has opened its seat.
+        Check also that the plan that a promotion names has opened its seat, and the draw by lot.
         """
-        if PLANNED_SEATS in event.data:
-            plan = self.planned.get(UUID(event.data[PLANNED_SEATS]), ())
-            if event.cause_seq not in [each.seq for each in plan]:
-                raise BadRow(event.seq, "its seat was not opened by the plan that it names")
+        wrong = self.draw.check_application_event(event, self.next_ticket)
+        if wrong := wrong or self.planned.check_application_event(event):
+            raise BadRow(event.seq, wrong)
         if VIA_KEY not in event.data:
             return
         key = UUID(event.data[VIA_KEY])

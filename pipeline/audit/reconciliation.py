@@ -13,6 +13,7 @@ from jobs.policies import logged_policy_values
 from pipeline.audit.log_fold import Fold
 from pipeline.database.instants import database_now
 from pipeline.domain.states import Status
+from pipeline.line.event_log import parse_logged_time
 from pipeline.line.settle import MOST_SANDBOX_EVENTS
 from pipeline.models import Application, PlannedSeats
 from pipeline.selectors.past_states import PastPlace
@@ -69,6 +70,8 @@ def _reconcile_job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Itera
         "last_event_at": fold.at,
         "opened_at": fold.opened_at,
         "closed_at": fold.closed_at,
+        "draw_at": parse_logged_time(fold.job.get("draw_at")),
+        "drawn_at": fold.draw.drawn_at,
         "is_test": "clock_offset_seconds" in fold.job,
         "clock_offset_seconds": fold.job.get("clock_offset_seconds", 0),
         **logged_policy_values(fold.job["policy"]),
@@ -86,7 +89,9 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     moments += [row.verify_by for row in waiting if row.verify_by]
     if job.status != JobStatus.CLOSED:
         moments += PlannedSeats.objects.filter(job_id=job.id).values_list("next_at", flat=True)
-    if job.status == JobStatus.OPEN and job.seats_free:
+    if job.draw_at and job.awaits_draw and job.status in (JobStatus.OPEN, JobStatus.PAUSED):
+        moments.append(job.draw_at)
+    elif job.status == JobStatus.OPEN and job.seats_free:
         moments += [row.held_until for row in waiting if row.held_until and row.is_verified]
     due = min(moments, default=None)
     if job.is_test and due is not None:
@@ -106,7 +111,10 @@ def _reconcile_planned_seats(fold: Fold, job: Job) -> Iterator[str]:
     for plan in PlannedSeats.objects.filter(job_id=job.id).order_by("id"):
         what = f"planned seats {plan.id}"
         yield from _reconcile_values(f"{what}: next_at", plan.time_of(plan.done), plan.next_at)
-        times, changes = {plan.time_of(n) for n in range(plan.done)}, fold.planned.get(plan.id, [])
+        times, changes = (
+            {plan.time_of(n) for n in range(plan.done)},
+            fold.planned.changes.get(plan.id, []),
+        )
         for change in changes:
             expected = min(max(change.before + plan.seats, 1), MAX_CAPACITY)
             if change.effective_at not in times:
@@ -114,7 +122,7 @@ def _reconcile_planned_seats(fold: Fold, job: Job) -> Iterator[str]:
             elif change.after != expected:
                 yield f"{what}: seq {change.seq} left {change.after} seats, by the plan {expected}"
         limit = MAX_CAPACITY if plan.seats > 0 else 1
-        if len(changes) < plan.done and limit not in fold.capacities:
+        if len(changes) < plan.done and limit not in fold.planned.capacities:
             yield f"{what}: done is {plan.done}, the log has {len(changes)} changes by it"
 
 

@@ -64,6 +64,10 @@ class PlanRefused(LineError):
     message = "{why}"
 
 
+class DrawRefused(LineError):
+    message = "{why}"
+
+
 class TooManyPlannedSeats(LineError):
     message = "A job can have {limit} plans for its seats. Cancel one that is not needed."
 

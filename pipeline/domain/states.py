@@ -25,6 +25,10 @@ TIME_ZONE = "time_zone"
 # plan whose seat was offered.
 PLANNED_SEATS = "planned_seats_id"
 
+# The name in an event's data of the time of a draw by lot: in those of the job, and in those of
+# people who apply before it.
+DRAW_AT = "draw_at"
+
 
 class Status(StrEnum):
     """Status of an application."""
@@ -62,6 +66,7 @@ class EventType(StrEnum):
     DECAYED = "DECAYED"
     LAPSED = "LAPSED"
     REINSTATED = "REINSTATED"
+    PLACED = "PLACED"
     DEFERRED = "DEFERRED"  # with a time, or without one any more
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
@@ -74,6 +79,7 @@ class EventType(StrEnum):
     CAPACITY_CHANGED = "CAPACITY_CHANGED"
     POLICY_CHANGED = "POLICY_CHANGED"
     CLOCK_ADVANCED = "CLOCK_ADVANCED"  # of a sandbox
+    DRAWN = "DRAWN"  # the order of the first line, by lot
 
 
 class Move(StrEnum):
@@ -90,6 +96,7 @@ class Move(StrEnum):
     DECAY = "DECAY"
     LAPSE = "LAPSE"
     REINSTATE = "REINSTATE"  # only after a miss, to the place before it
+    PLACE = "PLACE"  # by the draw of the order
     DEFER = "DEFER"  # the person keeps the place, and wants no seat before a time
     WITHDRAW = "WITHDRAW"
     REMOVE = "REMOVE"
@@ -114,6 +121,7 @@ MOVES: dict[tuple[Status | None, Move], Status] = {
     (_PENDING, Move.LAPSE): _ENDED,
     (_WAIT, Move.REINSTATE): _WAIT,
     (_ENDED, Move.REINSTATE): _WAIT,
+    (_WAIT, Move.PLACE): _WAIT,
     (_WAIT, Move.DEFER): _WAIT,
     (_WAIT, Move.WITHDRAW): _ENDED,
     (_PENDING, Move.WITHDRAW): _ENDED,
@@ -141,6 +149,7 @@ EVENTS: dict[Move, EventType] = {
     Move.DECAY: EventType.DECAYED,
     Move.LAPSE: EventType.LAPSED,
     Move.REINSTATE: EventType.REINSTATED,
+    Move.PLACE: EventType.PLACED,
     Move.DEFER: EventType.DEFERRED,
     Move.WITHDRAW: EventType.WITHDRAWN,
     Move.REMOVE: EventType.REMOVED,

@@ -9,7 +9,8 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
-from pipeline.domain.states import VERIFY_WITHIN, Actor, ActorKind, Move
+from pipeline.domain.states import DRAW_AT, VERIFY_WITHIN, Actor, ActorKind, Move
+from pipeline.line.event_log import logged_time
 from pipeline.line.lock import History, read_locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
@@ -33,9 +34,9 @@ def admit(
     Misses and a cool-down from earlier applications still count.
 
     A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits.
-    Nobody unverified gets a seat. An unverified application of the same person is taken over: it
-    keeps its place and gets the new name. Does not write the line. Raises JobNotOpen,
-    AlreadyApplied, AlreadyDecided.
+    Nobody unverified gets a seat, and before a draw nobody does. An unverified application of the
+    same person is taken over: it keeps its place and gets the new name. Does not write the line.
+    Raises JobNotOpen, AlreadyApplied, AlreadyDecided.
     """
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
@@ -59,13 +60,15 @@ def admit(
         "verify_by": None if verified else job.now + VERIFY_WITHIN,
     }
     application = Application(*values.values())  # positional: twice as fast as by name
-    if not job.seats_free or cooling or not verified:
+    if not job.seats_free or cooling or not verified or job.awaits_draw:
         move = Move.QUEUE
     elif job.policy.acknowledge_first_seat:
         move = Move.OFFER
     else:
         move = Move.SEAT
-    make_move(job, application, move, actor=actor)
+    draws = job.draw_at if job.awaits_draw else None
+    facts = {DRAW_AT: logged_time(draws)} if draws else {}
+    make_move(job, application, move, actor=actor, facts=facts)
     end = application.verify_by or (job.seats_free and application.eligible_at)
     if end:
         job.due(end)
@@ -99,7 +102,7 @@ def admit_as_verified(job: LockedJob, application: Application, *, actor: Actor)
 
 def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int) -> None:
     """Offer a seat that is free in a settled line to a person who has just become eligible."""
-    if job.status is not JobStatus.OPEN or not job.seats_free:
+    if job.status is not JobStatus.OPEN or not job.seats_free or job.awaits_draw:
         return
     if application.held_until and application.held_until > job.now:
         job.due(application.held_until)

@@ -1,6 +1,7 @@
 """Effects of a move on the application's own row, besides its status; and the order of the line.
 
-The order is (ticket, tie), drawn under the job's lock. Nothing is ever renumbered.
+The order is (ticket, tie), given under the job's lock. Only a draw by lot gives
+everybody a new one.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from pipeline.models import Application, ApplicationRow
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     """Update the rest of an application's row after a move that has set its new status.
 
-    The caller of an extension has already set the new deadline, that of a deferral its time, and
-    that of a reinstatement everything that the miss had changed.
+    The caller of an extension has already set the new deadline, that of a deferral its time, that
+    of a reinstatement everything that the miss had changed, and that of a draw the new place.
     """
-    if move in (Move.VERIFY, Move.REINSTATE, Move.DEFER):  # the place stays, or was set
-        application.verify_by = None
+    if move in (Move.VERIFY, Move.REINSTATE, Move.DEFER, Move.PLACE):  # the place stays, or was set
+        application.verify_by = (move is Move.PLACE and application.verify_by) or None
         return
     application.ticket = application.tie = application.not_before = None
     if move is Move.EXTEND:

@@ -19,9 +19,9 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     Each promotion names as its cause the event that opened its seat, oldest first, or else
     `cause_seq`; also the plan, if the seat was planned. If seats stay free because everyone
     who waits is in a cool-down or has deferred, the job becomes due when the first of these may
-    end. In a sandbox, a full log promotes nobody.
+    end. In a sandbox, a full log promotes nobody, nor does anything before a draw.
     """
-    if job.status is not JobStatus.OPEN or job.is_full:
+    if job.status is not JobStatus.OPEN or job.is_full or job.awaits_draw:
         return 0
     if not job.seats_free or not job.people_waiting:
         return 0

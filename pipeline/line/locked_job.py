@@ -52,6 +52,8 @@ class LockedJob:
     last_txid: int
     is_test: bool  # of a sandbox
     clock_offset_seconds: int
+    draw_at: datetime | None
+    drawn_at: datetime | None
     # Types of webhooks that somebody wants, for `pipeline.webhooks.follow_up`; read along, because
     # it may not ask the database.
     webhook_types: list[str]
@@ -82,6 +84,11 @@ class LockedJob:
     def seats_free(self) -> int:
         """Return the number of free seats; 0 while a lowered capacity drains."""
         return max(0, self.capacity - self.active_count - self.pending_count)
+
+    @property
+    def awaits_draw(self) -> bool:
+        """Tell whether the order is still to be drawn by lot. Until then nobody gets a seat."""
+        return self.draw_at is not None and self.drawn_at is None
 
     @property
     def people_waiting(self) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from jobs.models import JobStatus
 from pipeline.domain.states import (
+    DRAW_AT,
     EVENTS,
     SYSTEM,
     TIME_ZONE,
@@ -24,7 +25,7 @@ from pipeline.domain.states import (
     status_after,
 )
 from pipeline.line import effects
-from pipeline.line.event_log import LogEntry
+from pipeline.line.event_log import LogEntry, logged_time
 from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application
 
@@ -93,7 +94,8 @@ def record_job_move(
 ) -> LogEntry:
     """Log a change of the job itself, with the job data that replay needs from here on.
 
-    A job of a sandbox also says how far its clock is ahead. `facts` as in `make_move`.
+    A job of a sandbox also says how far its clock is ahead, and one whose order is drawn by lot,
+    when. `facts` as in `make_move`.
     """
     data = {
         **facts,
@@ -103,6 +105,8 @@ def record_job_move(
     }
     if job.is_test:
         data["clock_offset_seconds"] = job.clock_offset_seconds
+    if job.draw_at is not None:
+        data[DRAW_AT] = logged_time(job.draw_at)
     return _record_move(
         job, event, actor=actor, statuses=statuses, data=data, effective_at=effective_at
     )

@@ -1,5 +1,7 @@
 """Settlement of a job: overdue offers decay or lapse, planned seats open, free seats are filled.
 
+If the order is drawn by lot, the draw comes before the first seat is filled.
+
 Applications that were not verified in time lapse too, without a miss.
 
 A closed job is closed out instead, in batches. A job of a sandbox is settled as if the decay worker
@@ -14,6 +16,7 @@ from jobs.models import JobStatus
 from pipeline.domain.errors import ClockMoving, SandboxFull
 from pipeline.domain.states import UNVERIFIED, EventType, Move, Status
 from pipeline.line import sql
+from pipeline.line.draw import draw_if_due
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
@@ -108,7 +111,7 @@ def _settle_due_now(job: LockedJob) -> int:
         else:
             make_move(job, application, Move.LAPSE, effective_at=deadline)
     change_planned_seats(job, planned)
-    fill_seats(job)
+    fill_seats(job, cause_seq=draw_if_due(job))
     job.freed_by.clear()  # later promotions have causes of their own
     write(job)
     return job.seq - before

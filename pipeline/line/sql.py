@@ -13,7 +13,7 @@ from pipeline.models import Application, PlannedSeats
 HOT = (
     "id company_id status capacity active_count pending_count waitlist_count unverified_count "
     "next_ticket head_ticket seq chain_head next_due_at policy_version opened_at closed_at "
-    "last_event_at last_txid is_test clock_offset_seconds"
+    "last_event_at last_txid is_test clock_offset_seconds draw_at drawn_at"
 ).split() + list(POLICY_FIELDS)
 
 # Columns of the job's row that a change writes.
@@ -143,7 +143,7 @@ SELECT * FROM (
 ) overdue ORDER BY coalesce(acknowledge_by, verify_by), id
 """
 
-# The next deadline to acknowledge or to verify, or time of planned seats.
+# The next deadline to acknowledge or to verify, time of planned seats, or draw.
 READ_NEXT_DEADLINE = """
 SELECT least((
     SELECT min(acknowledge_by) FROM pipeline_application
@@ -154,6 +154,9 @@ SELECT least((
 ), (
     SELECT min(next_at) FROM pipeline_plannedseats
     WHERE job_id = %(job)s AND next_at > %(now)s
+), (
+    SELECT draw_at FROM jobs_job
+    WHERE id = %(job)s AND drawn_at IS NULL AND status <> 'DRAFT' AND draw_at > %(now)s
 ))
 """
 
@@ -205,6 +208,11 @@ READ_WAITING = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
 ORDER BY ticket, tie LIMIT %(most)s
+"""
+
+# Everybody on the waitlist, for the draw of their order.
+READ_ALL_WAITING = f"""
+SELECT {_application} FROM pipeline_application WHERE job_id = %(job)s AND status = 'WAITLIST'
 """
 
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"

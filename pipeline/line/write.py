@@ -51,7 +51,8 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
-    joined = [each for each in job.created.values() if commit and each.ticket and each.is_verified]
+    counts = commit and not job.awaits_draw
+    joined = [each for each in job.created.values() if counts and each.ticket and each.is_verified]
     if joined:
         texts.append(sql.READ_POSITIONS)
         values |= {

@@ -65,7 +65,8 @@ def send_applicant_email(cause: Cause) -> str:
         return "NONE"
     offer, deadline = _offer_of_event(event)
     message = _applicant_message(cause, application, event, offer)
-    if message is None:
+    was_drawn_a_seat = event.event == EventType.PLACED and application.status != Status.WAITLIST
+    if message is None or was_drawn_a_seat:  # the offer has an email of its own
         return "NONE"
     row = _email_record(cause, event, application)
     if row.state != EmailState.QUEUED:
@@ -149,6 +150,7 @@ def applicant_email_facts(application: Application, offer: links.Offer | None) -
         data_link=links.data_link(),
         zone=zone_for_applicant_emails(application.applicant),
         place=place,
+        draw_at=application.job.draw_at if application.job.awaits_draw else None,
         prospect=describe_prospect(known[application.job_id]) if known else "",
         deadline=application.acknowledge_by,
         is_extended=application.deadline_extended,

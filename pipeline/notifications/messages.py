@@ -39,8 +39,8 @@ class Facts:
 
     Leaves out the applicant's own name: anyone could apply with another person's address and have
     any text emailed there. `place` is the place in line now, `prospect` says how long they will
-    probably wait, `deadline` is the one that an email about a current offer names, and
-    `is_extended` says that it was moved back.
+    probably wait, `draw_at` is the time of a draw by lot that is still to come, `deadline` is the
+    one that an email about a current offer names, and `is_extended` says that it was moved back.
     """
 
     job_title: str
@@ -54,6 +54,7 @@ class Facts:
     prospect: str = ""
     deadline: datetime | None = None
     is_extended: bool = False
+    draw_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,14 @@ def _place_message(subject: str) -> Callable[[EventForMail, Facts], Message]:
 
 
 def _message_about_place(facts: Facts) -> list[Paragraph]:
+    if facts.draw_at:
+        when = time_here_and_in_utc(facts.draw_at, facts.zone)
+        return [
+            Paragraph(
+                f"The order of everyone in line is drawn by lot at {when}. Until then nobody has a"
+                " place, whoever came first."
+            )
+        ]
     if not facts.place:
         return []
     return [Paragraph(f"Your place in line now: {facts.place:,}. {facts.prospect}".strip())]
@@ -262,6 +271,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
         ("See your new place, or withdraw:", "application_link", "My application"),
     ),
     EventType.REINSTATED: _place_message("You have your place back in the line for “{job}”"),
+    EventType.PLACED: _place_message("Your place in line for “{job}” has been drawn"),
     Outcome.WITHDRAWN: _notice_message("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
     Outcome.LAPSED: _notice_message(
         "Your application for “{job}” has ended: too many missed deadlines", WHAT_HAPPENED

@@ -68,7 +68,7 @@ def _outbox_tasks_of(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
                 yield _outbox_task(WATCH, entry, OFFER_PRIORITY, run_after=reminded)
         return
     is_bulk = (
-        entry.event == EventType.CLOSED_OUT
+        entry.event in (EventType.CLOSED_OUT, EventType.PLACED)
         or (entry.event == EventType.APPLIED and entry.actor_kind == ActorKind.COMPANY)
         or entry.data.get("reason") == Reason.IMPORT_UNDONE
     )

@@ -113,6 +113,7 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "missed": _event_preview(EventType.DECAYED, _WAITING, _PENDING),
     "lapsed": _ended_preview(Outcome.LAPSED, EventType.LAPSED),
     "reinstated": _event_preview(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),
+    "drawn": _event_preview(EventType.PLACED, _WAITING, _WAITING),
     "withdrawn": _ended_preview(Outcome.WITHDRAWN, EventType.WITHDRAWN),
     "removed": _ended_preview(Outcome.REMOVED, EventType.REMOVED, _WAITING),
     "rejected": _ended_preview(Outcome.REJECTED, EventType.REMOVED, Status.ACTIVE),

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from pipeline.domain.draw import opaque_id
 from pipeline.domain.states import EventType
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
@@ -24,7 +25,8 @@ AT_ONCE = 2_000
 # What an event's data shows of the line. Everything else is left out.
 SHOWN = frozenset(
     "ticket tie decay_count deadline eligible_at not_before verify_by places missed active pending"
-    " waiting unverified next_ticket status capacity policy planned_seats_id".split()
+    " waiting unverified next_ticket status capacity policy planned_seats_id draw_at seed algorithm"
+    " drawn".split()
 )
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
@@ -44,14 +46,6 @@ class _LoggedEvent(NamedTuple):
     at: datetime
     data: dict[str, Any]
     hash: bytes
-
-
-def opaque_id(job_id: UUID, application_id: UUID) -> str:
-    """Return the id of an application in its job's opaque log.
-
-    Whoever knows an application's id can find it there. Ids are random, so nobody can guess them.
-    """
-    return sha256(f"{job_id}:{application_id}".encode()).hexdigest()[:32]
 
 
 def opaque_rows(job_id: UUID, *, after: int, upto: int) -> Iterator[dict[str, Any]]:

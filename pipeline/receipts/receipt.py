@@ -51,7 +51,7 @@ def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, A
     `job` and `digest` are those of the event after which the application was seen.
     """
     row = seen.application
-    waits = row.ticket is not None
+    waits = row.ticket is not None and not job.awaits_draw  # before a draw, nobody has a place
     return {
         "kind": "receipt",
         "version": VERSION,

@@ -18,6 +18,7 @@ _OF_JOBS = frozenset(
         EventType.CAPACITY_CHANGED,
         EventType.POLICY_CHANGED,
         EventType.CLOCK_ADVANCED,
+        EventType.DRAWN,
     }
 )
 

@@ -23,6 +23,7 @@ WITH recent AS MATERIALIZED (
            (data->>'ticket')::bigint AS ticket, (data->>'tie')::bigint AS tie
     FROM pipeline_event
     WHERE job_id = %(job)s AND seq >= %(tie)s
+      AND (event <> 'PLACED' OR application_id = %(application)s)  -- a draw places all at once
       AND seq > (SELECT seq FROM jobs_job WHERE id = %(job)s) - %(most)s
 )
 SELECT recent.event, recent.at, recent.application_id = %(application)s, recent.seq,

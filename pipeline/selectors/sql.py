@@ -15,6 +15,9 @@ _WAITING = "job.waitlist_count - job.unverified_count"
 # The time by the job's own clock: ahead of the database's only in a sandbox.
 _NOW = "statement_timestamp() + make_interval(secs => job.clock_offset_seconds)"
 
+# Whether a job's order is still to be drawn by lot. Until then nobody has a position.
+_AWAITS_DRAW = "(job.draw_at IS NOT NULL AND job.drawn_at IS NULL)"
+
 _SEEN = f"""
 SELECT {_columns},
        job.company_id, posting.title, person.email, {_WAITING}, job.max_decays,
@@ -28,7 +31,7 @@ LEFT JOIN pipeline_applicationreference reference ON reference.application_id = 
 
 _EACH_BY_ITSELF = _SEEN.format(
     source="pipeline_application",
-    position=f"CASE WHEN seen.status = 'WAITLIST' AND seen.verify_by IS NULL"
+    position=f"CASE WHEN seen.status = 'WAITLIST' AND seen.verify_by IS NULL AND NOT {_AWAITS_DRAW}"
     f" THEN {sql_people_ahead('seen.ticket', 'seen.tie')} + 1 END",
 )
 
@@ -117,6 +120,7 @@ WITH page AS MATERIALIZED (
 # The data that the row of an application that was just changed lacks.
 STANDING = f"""
 SELECT {_WAITING}, job.max_decays,
-       {sql_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1, {_NOW}
+       CASE WHEN NOT {_AWAITS_DRAW}
+            THEN {sql_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1 END, {_NOW}
 FROM jobs_job job WHERE job.id = %(job)s
 """  # noqa: S608

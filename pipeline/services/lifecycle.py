@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,8 @@ from django.db import transaction
 
 from jobs.models import Job, JobPosting, JobStatus
 from jobs.policies import Policy
-from pipeline.domain.errors import IllegalJobMove, JobNotFound, SandboxFull
+from pipeline.domain.draw import LONGEST_TO_DRAW
+from pipeline.domain.errors import DrawRefused, IllegalJobMove, JobNotFound, SandboxFull
 from pipeline.domain.states import JOB_MOVES, Actor, EventType
 from pipeline.line.company_clock import hold_company_clock
 from pipeline.line.event_log import GENESIS
@@ -38,6 +40,13 @@ class Posting:
     location: str = ""
 
 
+def check_draw_time(draw_at: datetime, now: datetime) -> None:
+    """Check the time of a draw that is announced at `now`. Raises DrawRefused."""
+    if not now < draw_at <= now + LONGEST_TO_DRAW:
+        days = LONGEST_TO_DRAW.days
+        raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
+
+
 @transaction.atomic(durable=True)
 def create_job(
     *,
@@ -47,14 +56,16 @@ def create_job(
     policy: Policy,
     actor: Actor,
     open_now: bool = True,
+    draw_at: datetime | None = None,
     job_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
 ) -> UUID:
     """Create a job, as a draft or open, and return its id. The log starts with JOB_CREATED.
 
     `job_id`: the id of the new job. If a job with that id already exists, nothing happens.
-    `reference`: the company's own `external_id` and `metadata`. Raises ExternalIdTaken and
-    SandboxFull.
+    `draw_at`: until then people only join, and then their order is drawn by lot.
+    `reference`: the company's own `external_id` and `metadata`. Raises DrawRefused, ExternalIdTaken
+    and SandboxFull.
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:
@@ -63,11 +74,14 @@ def create_job(
         if others.count() >= MOST_SANDBOX_JOBS:
             raise SandboxFull(why=SANDBOX_FULL)
     now = clock.now
+    if draw_at is not None:
+        check_draw_time(draw_at, now)
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
         "clock_offset_seconds": clock.offset_seconds,
         "capacity": capacity,
+        "draw_at": draw_at,
         "chain_head": GENESIS,
         "last_event_at": now,
         "created_at": now,
@@ -142,5 +156,8 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
         PlannedSeats.objects.filter(job_id=job.id).delete()
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
+        if job.draw_at is not None:
+            check_draw_time(job.draw_at, job.now)
+            job.due(job.draw_at)
     entry = record_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -14,11 +15,13 @@ from pipeline.domain.errors import IllegalJobMove, JobNotFound, StaleVersion
 from pipeline.domain.states import Actor, EventType
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
+from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import record_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import JobReference
+from pipeline.services.lifecycle import check_draw_time
 from pipeline.services.references import write_reference
 
 
@@ -38,6 +41,7 @@ class JobChanges:
     policy: Mapping[str, Any] = field(default_factory=dict)
     posting: Mapping[str, str] = field(default_factory=dict)
     reference: Mapping[str, Any] = field(default_factory=dict)
+    draw_at: datetime | None = None
 
 
 @line_transaction
@@ -48,8 +52,9 @@ def update_job(
 
     Extra seats go to the next in line before this returns. Fewer seats evict nobody: the job
     drains. Running deadlines, tickets and cool-downs stay. With `seen`, raises StaleVersion if the
-    job has changed since. Raises IllegalJobMove for a closed job's capacity or policy, JobNotFound,
-    ExternalIdTaken, and ValueError if a policy value is out of range.
+    job has changed since. Raises IllegalJobMove for a closed job's capacity or policy, and for a
+    draw unless it is that of a draft; DrawRefused, JobNotFound, ExternalIdTaken, and ValueError if
+    a policy value is out of range.
     """
     job = lock_job(job_id)
     posting = JobPosting.objects.filter(job_id=job.id).values_list("version", flat=True).first()
@@ -63,8 +68,10 @@ def update_job(
     if changes.reference:
         row = JobReference(job_id=job.id, company_id=job.company_id, **changes.reference)
         write_reference(row, changes.reference)
+    draw_at = _draw_time_after(changes, job)
     policy = replace(job.policy, **changes.policy)
-    if policy != job.policy:
+    if (policy, draw_at) != (job.policy, job.draw_at):
+        job.draw_at = draw_at
         job.policy = policy
         job.policy_version += 1
         record_job_move(job, EventType.POLICY_CHANGED, actor=actor)
@@ -77,3 +84,13 @@ def update_job(
             **changes.posting, version=F("version") + 1, updated_at=job.now
         )
     write(job, commit=True)
+
+
+def _draw_time_after(changes: JobChanges, job: LockedJob) -> datetime | None:
+    """Return the time of the job's draw after the changes: only a draft can have another one."""
+    if changes.draw_at is None or changes.draw_at == job.draw_at:
+        return job.draw_at
+    if job.status is not JobStatus.DRAFT or job.draw_at is None:
+        raise IllegalJobMove(status=job.status.value, verb="change the draw")
+    check_draw_time(changes.draw_at, job.now)
+    return changes.draw_at

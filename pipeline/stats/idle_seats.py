@@ -222,20 +222,25 @@ def _last_weeks(now: datetime, weeks: int, zone: str) -> list[Week]:
 
 
 # The rows of each job from its first on, with its status and seats before the first, and for each
-# miss the time of its offer.
+# miss the time of its offer. Before a draw by lot, seats are as in a draft: they cannot be taken.
 _READ = """
 SELECT job_id, row.at, row.status, row.capacity, active, pending, waiting,
        base.status, base.capacity, offer.at
 FROM unnest(%(jobs)s::uuid[], %(firsts)s::bigint[]) AS wanted (job, first)
+JOIN jobs_job job ON job.id = wanted.job
 CROSS JOIN LATERAL (
-    SELECT data ->> 'status' AS status, (data ->> 'capacity')::int AS capacity
+    SELECT CASE WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity')
+                THEN 'DRAFT' ELSE data ->> 'status' END AS status,
+           (data ->> 'capacity')::int AS capacity
     FROM pipeline_event
     WHERE job_id = wanted.job AND application_id IS NULL AND seq <= wanted.first
     ORDER BY seq DESC LIMIT 1
 ) base
 CROSS JOIN LATERAL (
     SELECT job_id, seq, at, application_id, event, from_status,
-           CASE WHEN application_id IS NULL THEN data ->> 'status' END AS status,
+           CASE WHEN application_id IS NULL THEN CASE
+               WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity') THEN 'DRAFT'
+               ELSE data ->> 'status' END END AS status,
            CASE WHEN application_id IS NULL THEN (data ->> 'capacity')::int END AS capacity,
            (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
            (data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0) AS waiting

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from pipeline.domain.states import EventType
 from pipeline.models import Application, ApplicationRow
 
 # A longer log is not read for one person's picture.
@@ -69,9 +70,11 @@ def steps_of_position(events: Iterable[LoggedPlace], me: UUID) -> list[PositionS
     """Return the changes of one application's position. Pure."""
     places: dict[UUID, tuple[int, int]] = {}
     mine: tuple[int, int] | None = None
-    ahead = 0
+    ahead, is_drawn = 0, False
     steps: list[PositionStep] = []
     for event in events:
+        if event.event == EventType.PLACED and not is_drawn:  # what came before was no place
+            is_drawn, places, mine, steps = True, {}, None, []
         if event.application_id == me:
             mine = event.place
             ahead = sum(place < mine for place in places.values()) if mine else 0

@@ -16,6 +16,7 @@ _OF_EVENTS = {
     EventType.DECAYED: "A person missed the deadline and is back in line",
     EventType.LAPSED: "A person missed the last deadline, or never proved the address",
     EventType.REINSTATED: "The company gave a person the place before a miss back",
+    EventType.PLACED: "A person got their place in line by the draw",
     EventType.DEFERRED: "A person asked for no seat before a time, or took that back",
     EventType.WITHDRAWN: "A person left",
     EventType.REMOVED: "The company removed, rejected or hired a person",
@@ -28,6 +29,7 @@ _OF_EVENTS = {
     EventType.CAPACITY_CHANGED: "A job's number of seats changed",
     EventType.POLICY_CHANGED: "A job's rules changed",
     EventType.CLOCK_ADVANCED: "The clock of a sandbox was moved forward",
+    EventType.DRAWN: "The order of a job's line was drawn by lot",
 }
 _OF_TASKS = {
     "task.started": "A task began an attempt",
@@ -37,7 +39,7 @@ _OF_TASKS = {
 }
 
 
-_ALSO_OF_JOBS = ("CAPACITY_CHANGED", "POLICY_CHANGED", "CLOCK_ADVANCED")
+_ALSO_OF_JOBS = ("CAPACITY_CHANGED", "POLICY_CHANGED", "CLOCK_ADVANCED", "DRAWN")
 
 
 def webhook_type_of(event: str) -> str:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from jobs.models import Job
 from jobs.policies import POLICY_FIELDS, policy_limits
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
@@ -60,8 +61,8 @@ def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]
         raise Fatal(str(error)) from None
     if job.company_id != context.owner_id:
         raise Fatal(str(JobNotFound()))
-    if job.seq > MOST_EVENTS:
-        raise Discard(f"The log has more than {MOST_EVENTS:,} events, too many for a what-if.")
+    if why := _why_not_simulated(job):
+        raise Discard(why)
     LastWhatIf.objects.update_or_create(job_id=job.id, defaults={"task_id": context.task_id})
     end = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
     since = job.created_at
@@ -80,3 +81,11 @@ def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]
         return None
     except (NotReproducible, TooLong) as error:
         raise Discard(str(error)) from None
+
+
+def _why_not_simulated(job: Job) -> str:
+    if job.draw_at is not None:
+        return "A job whose order is drawn by lot cannot be run again under other rules."
+    if job.seq > MOST_EVENTS:
+        return f"The log has more than {MOST_EVENTS:,} events, too many for a what-if."
+    return ""

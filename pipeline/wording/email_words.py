@@ -12,6 +12,7 @@ KIND_WORDS: dict[str, str] = {
     EventType.DEADLINE_EXTENDED: "More time to confirm",
     EventType.DECAYED: "Deadline missed",
     EventType.REINSTATED: "Place given back",
+    EventType.PLACED: "Place drawn",
     Outcome.LAPSED: "Application ended",
     Outcome.WITHDRAWN: "Withdrawal",
     Outcome.REMOVED: "Removed from the line",

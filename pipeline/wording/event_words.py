@@ -105,6 +105,9 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
         "Got the former place back",
         "Your place was given back",
     ),
+    EventType.PLACED: EventWords(
+        "plain", "was placed by the draw", "Placed by the draw", "The order was drawn"
+    ),
     EventType.DEFERRED: EventWords("wait", "chose a time", "Chose a time", "Your choice of time"),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
     EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
@@ -124,6 +127,7 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
     EventType.CAPACITY_CHANGED: EventWords("plain", "Number of seats changed"),
     EventType.POLICY_CHANGED: EventWords("plain", "Rules changed"),
     EventType.CLOCK_ADVANCED: EventWords("plain", "Clock moved forward"),
+    EventType.DRAWN: EventWords("good", "Order drawn by lot"),
 }
 
 # The words for LAPSED when nobody proved the email address.
@@ -144,6 +148,7 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.DECAYED: "Missed the deadline",
     EventType.LAPSED: "Lapsed",
     EventType.REINSTATED: "Got the former place back",
+    EventType.PLACED: "Placed by the draw",
     EventType.DEFERRED: "Chose a time",
     EventType.WITHDRAWN: "Withdrew",
     EventType.REMOVED: "Removed, rejected or hired",
@@ -158,6 +163,7 @@ EVENT_FILTERS: dict[EventType, str] = {
         EventType.CAPACITY_CHANGED,
         EventType.POLICY_CHANGED,
         EventType.CLOCK_ADVANCED,
+        EventType.DRAWN,
     )
 }
 

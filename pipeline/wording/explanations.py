@@ -36,6 +36,7 @@ class ExplainedStanding:
     eligible_at: datetime | None = None
     not_before: datetime | None = None
     verify_by: datetime | None = None
+    draw_at: datetime | None = None  # of a draw that is still to come
 
     @property
     def is_cooling(self) -> bool:
@@ -79,8 +80,11 @@ class PlaceChange:
     own: bool = False
 
 
-def explain_line(policy: Policy, capacity: int) -> list[str]:
-    """Return six sentences on seats, joining, offers, a miss, too many misses and the cool-down."""
+def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
+    """Return sentences on seats, joining, offers, a miss, too many misses and the cool-down.
+
+    `draw`: the time of the draw by lot, in words, if the job has one. It comes first.
+    """
     seats = f"{capacity:,} applicants at a time have a seat for review"
     if capacity == 1:
         seats = "One applicant at a time has the seat for review"
@@ -94,14 +98,26 @@ def explain_line(policy: Policy, capacity: int) -> list[str]:
             "If a seat is free when you apply, it is offered to you, and you confirm it like"
             " everyone else."
         )
+    order = "in the order in which they joined"
+    lot = []
+    if draw:
+        order = "in the drawn order, and then in the order in which people joined"
+        lot = [
+            f"Applications until {draw} count the same, whoever comes first. Then the order of"
+            " everyone in line is drawn by lot, and the first ones are offered the seats. Anybody"
+            " in line can check the draw."
+        ]
+    if draw:
+        coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
     second = ""
     if policy.penalty_places and policy.max_decays not in (0, 1):
         second = f"; a second miss costs {policy.places_lost(2):,} places, and so on"
     return [
-        f"{seats}, and everyone else waits in one line, in the order in which they joined. Nobody"
-        " who joined after you gets ahead of you unless you miss a deadline. If you want no seat"
-        " before a date, you can say so and keep your place. If the company takes back somebody's"
-        " miss, they return to the place they had.",
+        *lot,
+        f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
+        " ahead of you unless you miss a deadline. If you want no seat before a date, you can say"
+        " so and keep your place. If the company takes back somebody's miss, they return to the"
+        " place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it."
@@ -192,6 +208,7 @@ def explain_moved_position(change: PlaceChange) -> str:
 _OWN_CHANGES = {
     EventType.APPLIED: "You joined the line.",
     EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
+    EventType.PLACED: "The order was drawn by lot, and this gave you your place.",
     EventType.DECAYED: "You missed a deadline, so your place is further back now.",
     EventType.REINSTATED: "The company gave you back the place from before a missed deadline.",
 }
@@ -224,6 +241,12 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         return (
             "No seat is offered to you before your email address is verified. If it is not verified"
             f" by {time_in_words(standing.verify_by, zone)}, the application ends, without a miss."
+        )
+    if standing.draw_at:
+        return (
+            "There is nothing to do. The order of everyone in line is drawn by lot at"
+            f" {time_in_words(standing.draw_at, zone)}. Then your place appears here, and the first"
+            " ones are offered the seats. Anybody in line can check the draw."
         )
     window = long_duration(standing.policy.acknowledgment_window_seconds)
     turn = (

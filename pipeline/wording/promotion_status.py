@@ -9,8 +9,7 @@ from enum import StrEnum
 
 from pipeline.wording.english import people, plural
 
-# How long after a promotion a line still counts as moving.
-LATELY = timedelta(hours=1)
+LATELY = timedelta(hours=1)  # after a promotion, in which a line still counts as moving
 
 
 class Cause(StrEnum):
@@ -22,6 +21,7 @@ class Cause(StrEnum):
     WORKER_SILENT = "WORKER_SILENT"
     SETTLING = "SETTLING"
     PAUSED = "PAUSED"
+    DRAW = "DRAW"
     DRAINING = "DRAINING"
     UNVERIFIED = "UNVERIFIED"
     NOBODY_WAITS = "NOBODY_WAITS"

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from pipeline.domain.states import (
+    DRAW_AT,
     PLANNED_SEATS,
     TIME_ZONE,
     UNVERIFIED,
@@ -78,6 +79,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
         "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
     ),
+    (EventType.APPLIED, DRAW_AT): (
+        "{applied} before the draw. The order of everyone in line is drawn by lot, and then the "
+        "first ones are offered the seats."
+    ),
     (EventType.APPLIED, Status.WAITLIST): (
         "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
         "everyone ahead in line has had a turn.{cooldown}"
@@ -112,6 +117,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.REINSTATED, None): (
         "The company gave {they} back the place in line from before the missed deadline of {given}."
         " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
+    ),
+    (EventType.PLACED, None): (
+        "The order of everyone in line was drawn by lot, and this gave {they} {their} place. "
+        "Whoever joins later stands behind."
     ),
     (EventType.DEFERRED, NOT_BEFORE): (
         "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
@@ -158,6 +167,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The company changed the rules of the line. Running deadlines, places in line and "
         "cool-downs stay as they were."
     ),
+    (EventType.DRAWN, None): (
+        "As announced for {planned}, the order of the {drawn} in line was drawn by lot. The seed "
+        "comes from the hash of the event before it and from the time of the draw."
+    ),
     (EventType.CLOCK_ADVANCED, None): (
         "The company moved the clock of its sandbox forward by {moved}. What fell due in that time "
         "follows, each event at its own time."
@@ -194,14 +207,16 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         "why_back": REINSTATEMENT_WORDS.get(reason, ""),
         "given": time_in_words(event.data.get("missed"), zone),
         "planned": time_in_words(event.effective_at, zone),
+        "drawn": count(event.data.get("drawn", 0), "application"),
         "moved": long_duration(event.data.get("seconds", 0)),
     }
     kind = EventType(event.event)
     unverified = UNVERIFIED if event.data.get("verify_by") else None
     via_key = VIA_KEY if VIA_KEY in event.data else None
     planned = PLANNED_SEATS if PLANNED_SEATS in event.data else None
+    drawn = DRAW_AT if DRAW_AT in event.data else None
     deferred = NOT_BEFORE if event.data.get(NOT_BEFORE) else None
-    kinds = (via_key, planned, unverified, deferred, event.outcome, event.to_status)
+    kinds = (via_key, planned, unverified, drawn, deferred, event.outcome, event.to_status)
     known = [each for each in kinds if each]
     for what in (*known, None):
         template = SENTENCES.get((kind, what))

@@ -82,7 +82,7 @@ def _order_is_total(job: Job, people: list[Application]) -> None:
 
 
 def _no_seat_is_idle(job: Job, people: list[Application]) -> None:
-    if job.status != "OPEN":
+    if job.status != "OPEN" or job.awaits_draw:
         return
     held = len(_of(people, "ACTIVE", "PENDING_ACKNOWLEDGMENT"))
     eligible = [

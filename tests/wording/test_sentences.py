@@ -11,6 +11,7 @@ import pytest
 
 from jobs.policies import Policy
 from pipeline.domain.states import (
+    DRAW_AT,
     EVENTS,
     MOVES,
     OUTCOMES,
@@ -95,6 +96,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
 
     possible |= {(EventType.APPLIED, UNVERIFIED), (EventType.LAPSED, UNVERIFIED)}
     possible |= {(EventType.ACKNOWLEDGED, VIA_KEY), (EventType.WITHDRAWN, VIA_KEY)}
+    possible.add((EventType.APPLIED, DRAW_AT))
     possible.add((EventType.DEFERRED, NOT_BEFORE))
     possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}
     assert {key for key in SENTENCES if key not in possible} == set()

@@ -102,6 +102,8 @@ DESCRIPTIONS = {
     "next_times": "The next five times at which it starts work; empty while it is switched off.",
     "offers_seen": "How many people there were offered a seat.",
     "oldest": "The waiting time of the oldest due task of each priority.",
+    "draw_at": "When the order of the line is drawn by lot; null: first come, first served.",
+    "drawn_at": "When the order was drawn; null before that, and without a draw.",
     "opened_at": "When the job was first opened.",
     "order_key": "The place in the order; null outside the waitlist.",
     "outcome": "How the application ended; null while it is live.",

@@ -164,6 +164,8 @@ def consequence_of_my_withdrawal(card: ApplicationCard) -> str:
         if position >= waiting:
             return f"{place} Nobody is behind you."
         return f"{place} If you withdraw, everyone behind you moves up."
+    if card.state == "drawing":
+        return "The order is still to be drawn by lot. If you withdraw, you take no part in it."
     if card.state == "late":
         return "The time to confirm is over, and the seat is no longer yours."
     if card.state == "unverified":

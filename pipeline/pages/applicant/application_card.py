@@ -30,6 +30,7 @@ class CardState(Enum):
     OFFERED = "offered"
     LATE = "late"
     UNVERIFIED = "unverified"
+    DRAWING = "drawing"  # the order is still to be drawn by lot
     WAITING = "waiting"
     ACTIVE = "active"
     CLOSING = "closing"
@@ -62,6 +63,7 @@ class ApplicationCard:
             eligible_at=application.eligible_at,
             not_before=application.not_before,
             verify_by=application.verify_by,
+            draw_at=job.draw_at if job.awaits_draw else None,
         )
         return cls(seen, job, standing)
 
@@ -211,7 +213,9 @@ def _state_of_card(standing: ExplainedStanding) -> CardState:
     if standing.job_status == JobStatus.CLOSED:
         return CardState.CLOSING
     if standing.status is Status.WAITLIST:
-        return CardState.WAITING if standing.is_verified else CardState.UNVERIFIED
+        if not standing.is_verified:
+            return CardState.UNVERIFIED
+        return CardState.DRAWING if standing.draw_at else CardState.WAITING
     return CardState.LATE if standing.is_late else CardState.OFFERED
 
 
@@ -228,6 +232,7 @@ _HEADLINES = {
     CardState.OFFERED: lambda card: "It is your turn.",
     CardState.LATE: lambda card: "The time to confirm is over.",
     CardState.UNVERIFIED: lambda card: "Someone applied with your email address.",
+    CardState.DRAWING: lambda card: "You take part in the draw.",
     CardState.WAITING: _headline_of_waiting_card,
     CardState.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
     CardState.CLOSING: lambda card: "The company has closed this job.",

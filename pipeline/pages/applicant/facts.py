@@ -14,6 +14,7 @@ from jobs.models import JobStatus
 from pipeline.domain.states import Reason, ReinstatementReason
 from pipeline.forecast.statements import read_prospects
 from pipeline.pages.access import public_job
+from pipeline.pages.draws import draw_of_job
 from pipeline.stats.job_facts import FEWEST_SHOWN, public_counts_of
 from pipeline.wording.english import capitalized
 from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
@@ -33,7 +34,7 @@ def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the rules of a job's line and how often what happened. A draft: only its company."""
     job = public_job(request, job_id)
     counts = public_counts_of(job)
-    is_open = job.status == JobStatus.OPEN
+    is_open = job.status == JobStatus.OPEN and not job.awaits_draw
     prospect = read_prospects({job.id: job.people_waiting + 1}).get(job.id) if is_open else None
     removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
     back = [
@@ -44,7 +45,7 @@ def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "job": job,
         "counts": counts,
         "fewest": FEWEST_SHOWN,
-        "rules": explain_line(job.policy, job.capacity),
+        "rules": explain_line(job.policy, job.capacity, draw_of_job(job)),
         "prospect": describe_prospect(prospect) if prospect else NOT_KNOWN,
         "removals": removals,
         "given_back": back,

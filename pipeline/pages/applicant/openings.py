@@ -20,6 +20,7 @@ from jobs.models import Job, JobStatus
 from pipeline.forecast.statements import read_prospects
 from pipeline.models import PlannedSeats
 from pipeline.pages.access import current_applicant, current_memberships, public_job
+from pipeline.pages.draws import draw_of_job
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.jobs import read_open_jobs
@@ -118,7 +119,7 @@ def _opening_context(
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
         "prospect": _prospect_of_newcomer(job),
         "plans": plans,
-        "rules": explain_line(job.policy, job.capacity),
+        "rules": explain_line(job.policy, job.capacity, draw_of_job(job)),
         "form": form,
         "is_staff": is_staff,
         "is_own": is_own,
@@ -137,12 +138,14 @@ def _news_of_opening(job: Job) -> str:
     """Say what a reader who does not see the page should hear when it changes."""
     if job.status in (JobStatus.PAUSED, JobStatus.CLOSED):
         return f"This job is {job.status.lower()}."
+    if job.awaits_draw:
+        return "The order is still to be drawn by lot."
     return "A seat is free now." if job.seats_free else "All seats are taken."
 
 
 def _prospect_of_newcomer(job: Job) -> str:
     """Say how long a person who applies now will probably wait; nothing if a seat is free."""
-    if job.status != JobStatus.OPEN or job.seats_free:
+    if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw:
         return ""
     found = read_prospects({job.id: job.people_waiting + 1}).get(job.id)
     return describe_prospect(found) if found else NOT_KNOWN

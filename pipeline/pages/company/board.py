@@ -41,6 +41,7 @@ from pipeline.selectors.board import (
 from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.recent_stats import last_events, last_misses
 from pipeline.stats.job_series import Series, series_of
+from pipeline.wording.draw_status import status_before_draw
 from pipeline.wording.event_words import words_of_event
 from pipeline.wording.promotion_status import why_nobody_is_promoted
 
@@ -93,6 +94,8 @@ def _board_context(
         worker=worker,
     )
     answer, last_promotion = why_nobody_is_promoted(shown.facts), shown.activity.last_promotion
+    if shown.job.awaits_draw and shown.job.draw_at and shown.job.status == JobStatus.OPEN:
+        answer = status_before_draw(shown.facts, shown.job.draw_at)
     urls, rows = _board_page_urls(request, shown), shown.waitlist.rows
     is_paged = "waiting_next" in urls or "waiting_first" in urls
     is_closed = shown.job.status == JobStatus.CLOSED

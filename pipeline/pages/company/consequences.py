@@ -106,8 +106,9 @@ def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> st
     added = min(capacity - held, job.people_waiting)
     if capacity <= job.capacity or added <= 0:
         return "Nobody is promoted, and nobody loses a seat."
-    if job.status != JobStatus.OPEN:
-        return "The job is not open, so nobody is promoted now."
+    if job.status != JobStatus.OPEN or job.awaits_draw:
+        why = "order is still to be drawn" if job.awaits_draw else "job is not open"
+        return f"The {why}, so nobody is promoted now."
     if not names and job.people_waiting > LOOKED_AHEAD:
         return f"The first people who can take a seat now are promoted at once, up to {added:,}."
     if not names:

@@ -22,6 +22,7 @@ from jobs.policies import Policy, policy_limits, wrong_quiet_hours
 from jobs.quiet_hours import is_known_zone
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH, JobTemplate
+from pipeline.pages.draws import DrawForm
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.lifecycle import Posting
 from pipeline.wording.english import long_duration
@@ -210,8 +211,8 @@ class CapacityForm(PlainForm):
     )
 
 
-class JobForm(PostingForm, CapacityForm, PolicyForm):
-    """New job: posting, seats, policy and first status."""
+class JobForm(PostingForm, CapacityForm, DrawForm, PolicyForm):
+    """New job: posting, seats, order, policy and first status."""
 
     field_order = ("title", "location", "description", "capacity")
     start = forms.ChoiceField(

@@ -142,7 +142,7 @@ def job_add_person(request: HttpRequest, job_id: UUID) -> HttpResponse:
         except LineError as error:
             form.add_error(None, error_message_for(error))
     # With a cool-down for everyone who waits, a free seat goes to the newcomer.
-    free = job.seats_free
+    free = 0 if job.awaits_draw else job.seats_free
     eligible = len(read_board_next_in_line(job.id, most=min(free, LOOKED_AHEAD))) if free > 0 else 0
     context = {
         "job": job,
@@ -168,6 +168,8 @@ def _add_person_to_job(
             result = "now has a seat and is in review"
         case Status.PENDING_ACKNOWLEDGMENT:
             result = "was offered a seat and must confirm it before the deadline"
+        case _ if seen.position is None:
+            result = "takes part in the draw"
         case _:
             result = f"is now number {seen.position:,} in line"
     messages.success(request, f"{name} {result}.")

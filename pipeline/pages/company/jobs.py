@@ -11,6 +11,7 @@ from django.utils.timezone import get_current_timezone_name
 
 from jobs.models import Job, JobStatus
 from jobs.policies import Policy
+from pipeline.domain.errors import DrawRefused
 from pipeline.domain.permissions import Action
 from pipeline.models import JobTemplate
 from pipeline.pages.access import (
@@ -112,14 +113,19 @@ def new_job(request: HttpRequest) -> HttpResponse:
         status = 200 if request.POST.get("preview") == QUIET_PREVIEW else 422
         return _new_job_page(request, form, None, None, status=status)
     opened = form.cleaned_data["start"] == JobStatus.OPEN
-    job_id = create_job(
-        company_id=member.company.id,
-        posting=form.posting(),
-        capacity=form.cleaned_data["capacity"],
-        policy=form.policy(),
-        actor=member.actor,
-        open_now=opened,
-    )
+    try:
+        job_id = create_job(
+            company_id=member.company.id,
+            posting=form.posting(),
+            capacity=form.cleaned_data["capacity"],
+            policy=form.policy(),
+            actor=member.actor,
+            open_now=opened,
+            draw_at=form.cleaned_data["draw_at"],
+        )
+    except DrawRefused as error:
+        form.add_error("draw_day", str(error))
+        return _new_job_page(request, form, None, None, status=422)
     state = "open: everyone can apply" if opened else "a draft: only your company can see it"
     messages.success(request, f"“{form.cleaned_data['title']}” was created. It is {state}.")
     warn_of_short_window(request, form.policy())

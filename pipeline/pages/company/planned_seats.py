@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time
+from datetime import time
 from typing import Any
 from uuid import UUID, uuid5
-from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -20,6 +20,7 @@ from pipeline.domain.errors import LineError, PlannedSeatsNotFound
 from pipeline.domain.permissions import Action
 from pipeline.models import MOST_TIMES
 from pipeline.pages.access import for_members, own_job
+from pipeline.pages.draws import moment_of_form, zone_choices
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.forms import PlainForm
 from pipeline.selectors.planned_seats import planned_seats_of_job
@@ -28,7 +29,6 @@ from pipeline.services.plan_seats import SeatPlan, plan_seats
 
 PLANNED = "Planned. Everybody can see it on the job's page."
 CANCELLED = "Cancelled. These seats will not change."
-SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
 TOO_LATE = "There was nothing left to cancel: it has already happened, or was cancelled."
 
 
@@ -73,24 +73,17 @@ class PlannedSeatsForm(PlainForm):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        places = sorted(
-            zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/"
-        )
         fields: dict[str, Any] = self.fields
-        fields["zone"].choices = [("UTC", "UTC"), *((z, z.replace("_", " ")) for z in places)]
+        fields["zone"].choices = zone_choices()
 
     def clean(self) -> dict[str, Any]:
         """Refuse a time that the clocks skip. Of a time that comes twice, take the first."""
         given = super().clean() or {}
         if {"day", "at", "zone"} <= given.keys():
-            here = datetime.combine(given["day"], given["at"], ZoneInfo(given["zone"]))
             try:
-                given["first_at"] = first_at = here.astimezone(UTC)
-            except OverflowError:
-                self.add_error("day", "Enter a date in the next two years.")
-                return given
-            if first_at.astimezone(here.tzinfo).replace(tzinfo=None) != here.replace(tzinfo=None):
-                self.add_error("at", SKIPPED)
+                given["first_at"] = moment_of_form(given["day"], given["at"], given["zone"])
+            except ValidationError as error:
+                self.add_error("at", error)
         return given
 
     def plan(self) -> SeatPlan:

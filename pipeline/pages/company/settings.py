@@ -22,6 +22,7 @@ from pipeline.pages.company.forms import (
 )
 from pipeline.pages.company.retention import retention_form
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
+from pipeline.pages.draws import draw_of_job
 from pipeline.pages.error_messages import error_message_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import JobChanges, Version, update_job
@@ -125,7 +126,9 @@ def _settings_page(
         "may_edit": member.may(Action.EDIT_POSTING) and not is_closed,
         "may_rule": member.may(Action.CHANGE_RULES) and not is_closed,
         "is_closed": is_closed,
-        "works": explain_line(rules, job.capacity) if not preview or preview.is_valid() else [],
+        "works": explain_line(rules, job.capacity, draw_of_job(job))
+        if not preview or preview.is_valid()
+        else [],
         "previewed": preview is not None,
         "api": request.build_absolute_uri(f"/api/v1/jobs/{job.id}"),
         "reasons": reason_word_choices(),

@@ -83,7 +83,7 @@ def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
         # 0: it does not change by itself again
         "poll_seconds": 0 if run.finished_at and is_done else poll_seconds,
         "good_rows": run.next_row - run.refused,
-        "seats_free": job.seats_free,
+        "seats_free": 0 if job.awaits_draw else job.seats_free,
         "kept": run.accepted - run.undone,
         "time_left": seen.seconds_left,
     }

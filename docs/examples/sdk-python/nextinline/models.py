@@ -94,7 +94,7 @@ class EventCount(TypedDict):
     count: int
 
 
-EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'DEFERRED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED']
+EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'PLACED', 'DEFERRED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED', 'DRAWN']
 
 
 class Facts(TypedDict):
@@ -168,7 +168,7 @@ class NewWebhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -599,7 +599,7 @@ class Webhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -624,14 +624,14 @@ class WebhookAttempt(TypedDict):
 class WebhookChangeIn(TypedDict):
     url: NotRequired[str]
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
     is_active: NotRequired[bool]
 
 
 class WebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -649,7 +649,7 @@ class WebhookDeliveryPage(TypedDict):
 class WebhookIn(TypedDict):
     url: str
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
 
 
 class WebhookPage(TypedDict):
@@ -745,7 +745,7 @@ class FullTask(TypedDict):
 class FullWebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -789,6 +789,8 @@ class Job(TypedDict):
     seq: int | None
     external_id: str | None
     metadata: dict[str, Any] | None
+    draw_at: str | None
+    drawn_at: str | None
     opened_at: str | None
     closed_at: str | None
     created_at: str
@@ -803,6 +805,7 @@ class JobChangeIn(TypedDict):
     policy: NotRequired[PolicyIn]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str]]
+    draw_at: NotRequired[str]
 
 
 class JobIn(TypedDict):
@@ -813,6 +816,7 @@ class JobIn(TypedDict):
     policy: NotRequired[PolicyIn]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str]]
+    draw_at: NotRequired[str]
     status: NotRequired[Literal['DRAFT', 'OPEN']]
 
 

@@ -719,6 +719,8 @@ export interface paths {
          * Create a job of the caller's company
          * @description Create a job of the caller's company: 201.
          *
+         *     With `draw_at`, the order of everybody who applies until then is drawn by lot.
+         *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
         post: operations["create_job"];
@@ -757,7 +759,7 @@ export interface paths {
          * Change a job, all or nothing
          * @description Change a job, all or nothing. Refused if the job has changed since the client read it.
          *
-         *     Raising the capacity promotes at once; lowering it evicts nobody. 409 `INVALID_TRANSITION`: capacity and policy of a closed job cannot change; the rest can.
+         *     Raising the capacity promotes at once; lowering it evicts nobody. 409 `INVALID_TRANSITION`: capacity and policy of a closed job cannot change; the rest can. `draw_at` can change only in a draft.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -903,7 +905,7 @@ export interface paths {
          * Return the forecast for a position; by default for a person who applies now
          * @description Return the forecast for a position; by default for a person who applies now.
          *
-         *     Made anew at most every ten minutes, from the job's own history; people who still wait or who left are taken into account. Null while too few people have been there, if it is older than a day, and unless the job is open. Nothing of the order depends on it.
+         *     Made anew at most every ten minutes, from the job's own history; people who still wait or who left are taken into account. Null while too few people have been there, if it is older than a day, unless the job is open, and before its draw by lot. Nothing of the order depends on it.
          *
          *     **Who:** Anyone, with or without a credential.
          */
@@ -1964,7 +1966,7 @@ export interface components {
              *       "write"
              *     ]
              */
-            scopes?: ("read" | "write" | "applicant-tokens")[];
+            scopes: ("read" | "write" | "applicant-tokens")[];
             expires_in_days?: number | null;
         };
         /**
@@ -2611,7 +2613,7 @@ export interface components {
          * @description Kind of an event in the log.
          * @enum {string}
          */
-        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED";
+        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
         /**
          * @description A page of a list.
          * @example {
@@ -2935,7 +2937,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -3115,6 +3117,8 @@ export interface components {
          *       "seq": 1,
          *       "external_id": "text",
          *       "metadata": {},
+         *       "draw_at": "2026-01-31T12:00:00.000000Z",
+         *       "drawn_at": "2026-01-31T12:00:00.000000Z",
          *       "opened_at": "2026-01-31T12:00:00.000000Z",
          *       "closed_at": null,
          *       "created_at": "2026-01-31T12:00:00.000000Z",
@@ -3176,6 +3180,16 @@ export interface components {
             } | null;
             /**
              * Format: date-time
+             * @description When the order of the line is drawn by lot; null: first come, first served.
+             */
+            draw_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the order was drawn; null before that, and without a draw.
+             */
+            drawn_at: string | null;
+            /**
+             * Format: date-time
              * @description When the job was first opened.
              */
             opened_at: string | null;
@@ -3211,7 +3225,8 @@ export interface components {
          *         "quiet_time_zone": "Europe/Berlin"
          *       },
          *       "external_id": "text",
-         *       "metadata": {}
+         *       "metadata": {},
+         *       "draw_at": "2026-01-31T12:00:00.000000Z"
          *     }
          */
         JobChangeIn: {
@@ -3227,6 +3242,11 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /**
+             * Format: date-time
+             * @description When the order of the line is drawn by lot; null: first come, first served.
+             */
+            draw_at?: string;
         };
         /**
          * @description A new job.
@@ -3248,6 +3268,7 @@ export interface components {
          *       },
          *       "external_id": "text",
          *       "metadata": {},
+         *       "draw_at": "2026-01-31T12:00:00.000000Z",
          *       "status": "DRAFT"
          *     }
          */
@@ -3265,10 +3286,15 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * Format: date-time
+             * @description When the order of the line is drawn by lot; null: first come, first served.
+             */
+            draw_at?: string;
+            /**
              * @default OPEN
              * @enum {string}
              */
-            status?: "DRAFT" | "OPEN";
+            status: "DRAFT" | "OPEN";
         };
         /**
          * @description A page of a list.
@@ -3305,6 +3331,8 @@ export interface components {
          *           "seq": 1,
          *           "external_id": "text",
          *           "metadata": {},
+         *           "draw_at": "2026-01-31T12:00:00.000000Z",
+         *           "drawn_at": "2026-01-31T12:00:00.000000Z",
          *           "opened_at": "2026-01-31T12:00:00.000000Z",
          *           "closed_at": null,
          *           "created_at": "2026-01-31T12:00:00.000000Z",
@@ -3613,7 +3641,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -3796,6 +3824,8 @@ export interface components {
          *         "seq": 1,
          *         "external_id": "text",
          *         "metadata": {},
+         *         "draw_at": "2026-01-31T12:00:00.000000Z",
+         *         "drawn_at": "2026-01-31T12:00:00.000000Z",
          *         "opened_at": "2026-01-31T12:00:00.000000Z",
          *         "closed_at": null,
          *         "created_at": "2026-01-31T12:00:00.000000Z",
@@ -4158,7 +4188,7 @@ export interface components {
              * @description Seconds for which the token is valid.
              * @default 300
              */
-            lifetime_seconds?: number;
+            lifetime_seconds: number;
         };
         /** @description Why a request was refused (RFC 9457). Distinguish problems by `code`. */
         Problem: {
@@ -4921,7 +4951,7 @@ export interface components {
              * @description Must be true for a sensitive type.
              * @default false
              */
-            confirmed?: boolean;
+            confirmed: boolean;
         };
         /**
          * @description A replay of the oldest dead letters of a type.
@@ -4934,12 +4964,12 @@ export interface components {
         TaskReplaysIn: {
             type: string;
             /** @default 100 */
-            limit?: number;
+            limit: number;
             /**
              * @description Must be true for a sensitive type.
              * @default false
              */
-            confirmed?: boolean;
+            confirmed: boolean;
         };
         /**
          * @description Work that is started repeatedly. `problem` says why it was switched off, if so.
@@ -5061,14 +5091,14 @@ export interface components {
              * @description The time zone of `cron`, like `Europe/Amsterdam`.
              * @default UTC
              */
-            zone?: string;
+            zone: string;
             /** @default true */
-            enabled?: boolean;
+            enabled: boolean;
             /**
              * @description Whether to start work for missed times as well.
              * @default false
              */
-            catch_up?: boolean;
+            catch_up: boolean;
             name: string;
             /** @description Five fields: minute, hour, day, month, day of the week. */
             cron: string;
@@ -5463,7 +5493,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -5528,7 +5558,7 @@ export interface components {
         WebhookChangeIn: {
             url?: string;
             description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active?: boolean;
         };
         /**
@@ -5555,7 +5585,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -5609,8 +5639,8 @@ export interface components {
         WebhookIn: {
             url: string;
             /** @default  */
-            description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            description: string;
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
         };
         /**
          * @description A page of a list.
@@ -7654,7 +7684,7 @@ export interface operations {
                 /** @description Where to begin without a cursor: at the first event, or after the last one. */
                 start?: "beginning" | "now";
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
@@ -7748,7 +7778,7 @@ export interface operations {
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
                 cursor?: string;
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
+                fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "draw_at" | "drawn_at" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
             };
             header?: never;
             path?: never;
@@ -7808,7 +7838,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            400: components["responses"]["MalformedRequestOrValidationError"];
+            400: components["responses"]["InvalidScheduleOrMalformedRequestOrValidationError"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             406: components["responses"]["NotAcceptable"];
@@ -7824,7 +7854,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
+                fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "draw_at" | "drawn_at" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
             };
             header?: {
                 /** @description The ETag of a response that you have; 304 if it is still current. */
@@ -7926,7 +7956,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            400: components["responses"]["MalformedRequestOrValidationError"];
+            400: components["responses"]["InvalidScheduleOrMalformedRequestOrValidationError"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
@@ -8185,7 +8215,7 @@ export interface operations {
                 /** @description Only events of the application with this id; none for an unknown id. */
                 application?: string;
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
@@ -10065,7 +10095,7 @@ export interface operations {
                 /** @description Only deliveries in this state. */
                 state?: "PENDING" | "DELIVERED" | "FAILED";
                 /** @description Only deliveries of this type. */
-                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             };
             header?: never;
             path: {

@@ -45,7 +45,8 @@ class ForecastOfJob(Endpoint):
         parameters=(POSITION,),
         about="Made anew at most every ten minutes, from the job's own history; people who still"
         " wait or who left are taken into account. Null while too few people have been there, if"
-        " it is older than a day, and unless the job is open. Nothing of the order depends on it.",
+        " it is older than a day, unless the job is open, and before its draw by lot. Nothing of"
+        " the order depends on it.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the forecast for a position; by default for a person who applies now."""
@@ -53,7 +54,7 @@ class ForecastOfJob(Endpoint):
         if not has_access_to_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
         position = whole_parameter(request, "position", low=1) or job.people_waiting + 1
-        is_open = job.status == JobStatus.OPEN
+        is_open = job.status == JobStatus.OPEN and not job.awaits_draw
         found = read_prospects({job_id: position}).get(job_id) if is_open else None
         payload: ForecastOut = {
             "position": position,

@@ -21,6 +21,7 @@ from pipeline.api.v1.fields import (
     Flag,
     Line,
     Metadata,
+    Moment,
     Shape,
     Text,
     Whole,
@@ -69,6 +70,7 @@ class JobIn(Shape):
     policy = PolicyIn(required=False)
     external_id = external_id_field()
     metadata = Metadata(required=False)
+    draw_at = Moment(required=False)
     status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
 
 
@@ -82,3 +84,4 @@ class JobChangeIn(Shape):
     policy = PolicyIn(required=False)
     external_id = external_id_field()
     metadata = Metadata(required=False)
+    draw_at = Moment(required=False)

@@ -57,6 +57,8 @@ class JobOut(TypedDict):
     seq: Count | None
     external_id: str | None
     metadata: dict[str, str] | None
+    draw_at: datetime | None
+    drawn_at: datetime | None
     opened_at: datetime | None
     closed_at: datetime | None
     created_at: datetime
@@ -122,6 +124,8 @@ def job_out(job: Job, *, private: bool = True) -> JobOut:
         "seq": job.seq if private else None,
         "external_id": reference.external_id if reference else None,
         "metadata": (reference.metadata if reference else {}) if private else None,
+        "draw_at": job.draw_at,
+        "drawn_at": job.drawn_at,
         "opened_at": job.opened_at,
         "closed_at": job.closed_at,
         "created_at": job.created_at,

@@ -43,6 +43,7 @@ from pipeline.api.parameters import (
 from pipeline.api.problem_types import (
     CLOCK_MOVING,
     EXTERNAL_ID_TAKEN,
+    INVALID_SCHEDULE,
     INVALID_TRANSITION,
     PRECONDITION_FAILED,
     PRECONDITION_REQUIRED,
@@ -67,7 +68,7 @@ from pipeline.stats.job_totals import totals_of_job
 
 _TEXTS = ("title", "description", "location")
 # Fields that only an owner may change, and only with If-Match.
-_GUARDED = ("capacity", "policy")
+_GUARDED = ("capacity", "policy", "draw_at")
 
 # The shared part of the descriptions of opening, pausing and closing.
 _CLOSING: dict[str, Any] = {
@@ -126,7 +127,8 @@ class Jobs(Endpoint):
         status=201,
         takes=(JobIn,),
         headers=("ETag",),
-        refuses=(EXTERNAL_ID_TAKEN, SANDBOX_FULL),
+        refuses=(EXTERNAL_ID_TAKEN, INVALID_SCHEDULE, SANDBOX_FULL),
+        about="With `draw_at`, the order of everybody who applies until then is drawn by lot.",
     )
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""
@@ -139,6 +141,7 @@ class Jobs(Endpoint):
             policy=Policy(**given.get("policy", {})),
             actor=caller.actor,
             open_now=given["status"] == JobStatus.OPEN,
+            draw_at=given.get("draw_at"),
             job_id=idempotent_row_id(request),
             reference=reference_in(given),
         )
@@ -177,6 +180,7 @@ class OneJob(Endpoint):
         headers=("ETag",),
         refuses=(
             EXTERNAL_ID_TAKEN,
+            INVALID_SCHEDULE,
             INVALID_TRANSITION,
             PRECONDITION_FAILED,
             PRECONDITION_REQUIRED,
@@ -184,7 +188,8 @@ class OneJob(Endpoint):
             SANDBOX_FULL,
         ),
         about="Raising the capacity promotes at once; lowering it evicts nobody. 409"
-        " `INVALID_TRANSITION`: capacity and policy of a closed job cannot change; the rest can.",
+        " `INVALID_TRANSITION`: capacity and policy of a closed job cannot change; the rest can."
+        " `draw_at` can change only in a draft.",
     )
     def patch(self, request: Request, job_id: UUID) -> Response:
         """Change a job, all or nothing. Refused if the job has changed since the client read it."""
@@ -199,6 +204,7 @@ class OneJob(Endpoint):
             policy=given.get("policy", {}),
             posting=_job_texts(given),
             reference=reference_in(given),
+            draw_at=given.get("draw_at"),
         )
         update_job(job_id=job_id, changes=change, actor=caller.actor, seen=seen)
         return _job_answer(job_id)

@@ -1,0 +1,40 @@
+"""Draw of a line's order by lot: a rule that anybody can follow with a calculator. Pure.
+
+The seed is SHA-256 over the hash of the log's last event before the draw, followed by the time at
+which the draw was recorded, in microseconds. So whoever writes the last event before it does not
+know the seed. People stand in the ascending order of SHA-256 over the seed's 32 bytes, followed by
+the 32 characters of their opaque id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from hashlib import sha256
+from uuid import UUID
+
+ALGORITHM = "sha256(seed || opaque_id)"
+# A draw is announced at most this long before it.
+LONGEST_TO_DRAW = timedelta(days=90)
+
+
+def opaque_id(job_id: UUID, application_id: UUID) -> str:
+    """Return the id of an application in its job's log without names.
+
+    Whoever knows an application's id can find it there. Ids are random, so nobody can guess them.
+    """
+    return sha256(f"{job_id}:{application_id}".encode()).hexdigest()[:32]
+
+
+def draw_seed(head: bytes, at: str) -> bytes:
+    """Return the seed of a draw from the hash before it and its time, written as in the log."""
+    return sha256(head + at.encode()).digest()
+
+
+def drawn_order(seed: bytes, job_id: UUID, applications: Iterable[UUID]) -> list[UUID]:
+    """Return the ids of applications in their order by lot. The order that they come in is moot."""
+
+    def lot(application_id: UUID) -> bytes:
+        return sha256(seed + opaque_id(job_id, application_id).encode()).digest()
+
+    return sorted(applications, key=lot)

@@ -1,0 +1,97 @@
+"""Draws by lot on pages: the time of a draw in words, and as fields of a form."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from jobs.models import Job
+from pipeline.domain.draw import LONGEST_TO_DRAW
+from pipeline.pages.forms import PlainForm
+from pipeline.wording.english import time_in_words
+
+SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
+
+
+def draw_of_job(job: Job) -> str:
+    """Return the time of a job's draw in words, in the reader's zone; empty without a draw."""
+    return time_in_words(job.draw_at, timezone.get_current_timezone()) if job.draw_at else ""
+
+
+def moment_of_form(day: date, at: time, zone: str) -> datetime:
+    """Return a local time that a form gave, in UTC; of a time that comes twice, the first.
+
+    Raises ValidationError for a time that the clocks skip, and for a date out of range.
+    """
+    here = datetime.combine(day, at, ZoneInfo(zone))
+    try:
+        found = here.astimezone(UTC)
+    except OverflowError:
+        raise ValidationError("Enter a date in the next two years.") from None
+    if found.astimezone(here.tzinfo).replace(tzinfo=None) != here.replace(tzinfo=None):
+        raise ValidationError(SKIPPED)
+    return found
+
+
+def zone_choices() -> list[tuple[str, str]]:
+    """Return the time zones that a form offers, by name."""
+    places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
+    return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]
+
+
+class DrawForm(PlainForm):
+    """Order of a new job's line: first come, first served, or a draw by lot at a time."""
+
+    opening = forms.ChoiceField(
+        label="Order of the line",
+        widget=forms.RadioSelect,
+        initial="first_come",
+        required=False,
+        choices=[
+            ("first_come", "First come, first served"),
+            ("lottery", "Drawn by lot: people apply until a time, and then the order is drawn"),
+        ],
+    )
+    draw_day = forms.DateField(
+        label="Day of the draw",
+        required=False,
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+        error_messages={"invalid": "Enter a date, like 2027-01-31."},
+        help_text=f"At most {LONGEST_TO_DRAW.days} days ahead. It cannot change once the job is"
+        " open. Until then nobody gets a seat.",
+    )
+    draw_time = forms.TimeField(
+        label="Time of the draw",
+        required=False,
+        initial=time(12, 0),
+        widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
+        error_messages={"invalid": "Enter a time, like 09:00."},
+    )
+    draw_zone = forms.ChoiceField(label="Time zone of the draw", required=False)
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        fields: dict[str, Any] = self.fields
+        fields["draw_zone"].choices = zone_choices()
+        fields["draw_zone"].initial = timezone.get_current_timezone_name()
+
+    def clean(self) -> dict[str, Any]:
+        """Add the time of the draw to the cleaned data; None without a draw."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        given["draw_at"] = None
+        if given.get("opening") != "lottery" or self.errors:
+            return given
+        if not given.get("draw_day") or not given.get("draw_time"):
+            self.add_error("draw_day", "Enter the day and the time of the draw.")
+            return given
+        zone = given.get("draw_zone") or "UTC"
+        try:
+            given["draw_at"] = moment_of_form(given["draw_day"], given["draw_time"], zone)
+        except ValidationError as error:
+            self.add_error("draw_day", error)
+        return given

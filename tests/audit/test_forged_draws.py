@@ -1,0 +1,101 @@
+"""Forged logs whose hashes fit but whose draw by lot is another than the seed's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+
+from pipeline.audit.verify import verify_job
+from pipeline.domain import draw as rule
+from pipeline.line import draw as drawing
+from pipeline.line.event_log import logged_time
+from pipeline.models import Event
+from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
+from tests.support import factories
+from tests.support.lottery import draw, lottery
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def _drawn_job() -> UUID:
+    job_id = lottery()
+    factories.applications(job_id, 5)
+    draw(job_id)
+    assert verify_job(job_id).is_sound
+    return job_id
+
+
+def _later(row: Event) -> None:
+    row.effective_at += timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("event", "change"),
+    [
+        ("DRAWN", set_data(seed="00" * 32)),
+        ("DRAWN", set_data(drawn=4)),
+        ("DRAWN", set_data(algorithm="as we like")),
+        ("DRAWN", _later),
+        ("DRAWN", lambda row: row.data.pop("draw_at")),
+        ("DRAWN", lambda row: setattr(row, "actor_kind", "COMPANY")),
+        ("PLACED", set_data(ticket=99)),
+        ("PLACED", lambda row: setattr(row, "cause_seq", 1)),
+    ],
+)
+def test_a_draw_that_was_changed_afterwards_is_named(
+    event: str, change: Callable[[Event], Any]
+) -> None:
+    job_id = _drawn_job()
+
+    seq = forge(job_id, event, change)
+
+    assert first_bad_seq(job_id) == seq
+
+
+def test_a_rewritten_past_gives_another_seed_so_the_draw_is_named() -> None:
+    """The seed comes from the hash before it, so nothing before the draw changes unnoticed."""
+    job_id = _drawn_job()
+    drawn = Event.objects.get(job_id=job_id, event="DRAWN").seq
+
+    forge(job_id, "APPLIED", lambda row: setattr(row, "actor_id", None))
+
+    assert first_bad_seq(job_id) == drawn
+
+
+def test_an_order_that_is_not_the_seeds_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = lottery()
+    factories.applications(job_id, 5)
+    with monkeypatch.context() as cheat:
+        cheat.setattr(drawing, "drawn_order", lambda *given: rule.drawn_order(*given)[::-1])
+        drawn = draw(job_id)
+
+    assert first_bad_seq(job_id) == drawn.seq + 1
+
+
+def test_a_time_that_changed_after_people_came_is_named() -> None:
+    job_id = lottery()
+    factories.applications(job_id, 2)
+    factories.alter(job_id, capacity=3)
+
+    other = logged_time(factories.row_of(job_id).created_at + timedelta(days=1))
+    seq = forge(job_id, "CAPACITY_CHANGED", set_data(draw_at=other))
+
+    assert first_bad_seq(job_id) == seq
+
+
+@pytest.mark.parametrize("column", ["draw_at", "drawn_at"])
+def test_a_job_row_with_another_draw_than_the_log_is_noticed(column: str) -> None:
+    job_id = _drawn_job()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        change = f"UPDATE jobs_job SET {column} = {column} - interval '1 second' WHERE id = %s"
+        cursor.execute(change, [job_id])
+
+    verdict = verify_job(job_id)
+    assert (verdict.chain, verdict.replay_matches) == ("ok", False)
+    assert [each for each in verdict.differences if column in each]

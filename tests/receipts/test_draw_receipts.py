@@ -1,0 +1,94 @@
+"""Receipts around a draw by lot: the program draws again from the log without names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.domain import draw as rule
+from pipeline.line import draw as drawing
+from pipeline.receipts.receipt import issue_receipt
+from tests.support import factories
+from tests.support.lottery import draw, lottery
+from tests.support.receipts import Folder, rewrite_log, whole_log
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_the_program_draws_again_and_finds_my_place(folder: Folder) -> None:
+    job_id = lottery()
+    mine, *_ = factories.applications(job_id, 7)
+    drawn = draw(job_id)
+    factories.application(job_id)
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    place = [e.application_id for e in factories.events(job_id) if e.event == "PLACED"]
+    assert code == 0, said
+    number = place.index(mine.id) + 1
+    assert f"event {drawn.seq}: the draw by lot put you at number {number} of 7" in said
+
+
+def test_a_receipt_from_before_the_draw_holds_no_place(folder: Folder) -> None:
+    job_id = lottery()
+    mine, _ = factories.applications(job_id, 2)
+
+    receipt = issue_receipt(mine.id)
+    code, said = folder.verify(receipt, log=whole_log(job_id))
+
+    assert (receipt["position"], receipt["order_key"]) == (None, None)
+    assert code == 0, said
+
+
+def test_another_order_than_the_seeds_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = lottery()
+    mine, *_ = factories.applications(job_id, 5)
+    monkeypatch.setattr(drawing, "drawn_order", lambda *given: rule.drawn_order(*given)[::-1])
+    drawn = draw(job_id)
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    assert code == 1
+    assert f"event {drawn.seq + 1} placed somebody else than the draw by lot says" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"seed": "ab" * 32}, "drew by a seed that is not that of the hash before it"),
+        ({"draw_at": "2099-01-01T00:00:00.000000Z"}, "changed the time of the draw"),
+    ],
+)
+def test_a_false_draw_is_named(folder: Folder, change: dict[str, Any], says: str) -> None:
+    job_id = lottery()
+    mine, *_ = factories.applications(job_id, 3)
+    drawn = draw(job_id)
+    rewrite_log(job_id, drawn.seq, data=drawn.data | change)
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    assert code == 1
+    assert says in said
+
+
+def test_a_seat_before_the_draw_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = lottery()
+    mine, _ = factories.applications(job_id, 2)
+    monkeypatch.setattr("pipeline.line.locked_job.LockedJob.awaits_draw", False)
+    favoured = factories.application(job_id)
+    monkeypatch.undo()
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    assert factories.statuses(favoured) != ["WAITLIST"]
+    assert code == 1
+    assert "gave a seat before the draw" in said

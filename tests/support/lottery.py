@@ -1,0 +1,51 @@
+"""Jobs whose first order is drawn by lot, in tests."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from jobs.policies import Policy
+from pipeline.models import Application, Event
+from pipeline.services.lifecycle import Posting, create_job
+from tests.support import factories
+from tests.support.clock import database_now, let_time_pass
+
+
+def lottery(
+    *,
+    capacity: int = 1,
+    seconds: float = 600,
+    company_id: UUID | None = None,
+    open_now: bool = True,
+    **policy: Any,
+) -> UUID:
+    """A job whose order is drawn so many seconds from now."""
+    return create_job(
+        company_id=company_id or factories.company().id,
+        posting=Posting("Engineer"),
+        capacity=capacity,
+        policy=Policy(acknowledgment_window_seconds=factories.WINDOW, **policy),
+        actor=factories.RECRUITER,
+        open_now=open_now,
+        draw_at=database_now() + timedelta(seconds=seconds),
+    )
+
+
+def draw(job_id: UUID) -> Event:
+    """Let the time until the draw pass, settle, and return the draw's event."""
+    let_time_pass(job_id, 601)
+    factories.settle_all()
+    return Event.objects.get(job_id=job_id, event="DRAWN")
+
+
+def order_by_hand(job_id: UUID, seed: str, people: list[Application]) -> list[UUID]:
+    """Return the drawn order, by the published rule and nothing of the product's code."""
+
+    def lot(application: Application) -> str:
+        opaque = sha256(f"{job_id}:{application.id}".encode()).hexdigest()[:32]
+        return sha256(bytes.fromhex(seed) + opaque.encode()).hexdigest()
+
+    return [each.id for each in sorted(people, key=lot)]
