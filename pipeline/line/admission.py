@@ -47,20 +47,10 @@ def admit(
         raise AlreadyApplied(existing_id=history.live)
     if history.decided and actor.kind is not ActorKind.COMPANY:
         raise AlreadyDecided(existing_id=history.decided)
-    job.zones[application_id := application_id or uuid7()] = history.time_zone
-    cooling = history.eligible_at is not None and history.eligible_at > job.now
-    values: Any = _BLANK | {
-        "id": application_id,
-        "job_id": job.id,
-        "applicant_id": applicant_id,
-        "name": name,
-        "applied_at": job.now,
-        "decay_count": history.misses,
-        "eligible_at": history.eligible_at if cooling else None,
-        "verify_by": None if verified else job.now + VERIFY_WITHIN,
-    }
-    application = Application(*values.values())  # positional: twice as fast as by name
-    if not job.seats_free or cooling or not verified or job.awaits_draw:
+    new_id = application_id or uuid7()
+    job.zones[new_id] = history.time_zone
+    application = _new_application(job, history, new_id, applicant_id, name, verified=verified)
+    if not job.seats_free or application.eligible_at or not verified or job.awaits_draw:
         move = Move.QUEUE
     elif job.policy.acknowledge_first_seat:
         move = Move.OFFER
@@ -73,6 +63,24 @@ def admit(
     if end:
         job.due(end)
     return application
+
+
+def _new_application(
+    job: LockedJob, history: History, new_id: UUID, applicant_id: UUID, name: str, *, verified: bool
+) -> Application:
+    """Return a new application with the misses of earlier ones, and their cool-down if it runs."""
+    cooling = history.eligible_at is not None and history.eligible_at > job.now
+    values: Any = _BLANK | {
+        "id": new_id,
+        "job_id": job.id,
+        "applicant_id": applicant_id,
+        "name": name,
+        "applied_at": job.now,
+        "decay_count": history.misses,
+        "eligible_at": history.eligible_at if cooling else None,
+        "verify_by": None if verified else job.now + VERIFY_WITHIN,
+    }
+    return Application(*values.values())  # positional: twice as fast as by name
 
 
 def _admit_own_application(

@@ -1966,7 +1966,7 @@ export interface components {
              *       "write"
              *     ]
              */
-            scopes: ("read" | "write" | "applicant-tokens")[];
+            scopes?: ("read" | "write" | "applicant-tokens")[];
             expires_in_days?: number | null;
         };
         /**
@@ -3294,7 +3294,7 @@ export interface components {
              * @default OPEN
              * @enum {string}
              */
-            status: "DRAFT" | "OPEN";
+            status?: "DRAFT" | "OPEN";
         };
         /**
          * @description A page of a list.
@@ -4188,7 +4188,7 @@ export interface components {
              * @description Seconds for which the token is valid.
              * @default 300
              */
-            lifetime_seconds: number;
+            lifetime_seconds?: number;
         };
         /** @description Why a request was refused (RFC 9457). Distinguish problems by `code`. */
         Problem: {
@@ -4951,7 +4951,7 @@ export interface components {
              * @description Must be true for a sensitive type.
              * @default false
              */
-            confirmed: boolean;
+            confirmed?: boolean;
         };
         /**
          * @description A replay of the oldest dead letters of a type.
@@ -4964,12 +4964,12 @@ export interface components {
         TaskReplaysIn: {
             type: string;
             /** @default 100 */
-            limit: number;
+            limit?: number;
             /**
              * @description Must be true for a sensitive type.
              * @default false
              */
-            confirmed: boolean;
+            confirmed?: boolean;
         };
         /**
          * @description Work that is started repeatedly. `problem` says why it was switched off, if so.
@@ -5091,14 +5091,14 @@ export interface components {
              * @description The time zone of `cron`, like `Europe/Amsterdam`.
              * @default UTC
              */
-            zone: string;
+            zone?: string;
             /** @default true */
-            enabled: boolean;
+            enabled?: boolean;
             /**
              * @description Whether to start work for missed times as well.
              * @default false
              */
-            catch_up: boolean;
+            catch_up?: boolean;
             name: string;
             /** @description Five fields: minute, hour, day, month, day of the week. */
             cron: string;
@@ -5639,7 +5639,7 @@ export interface components {
         WebhookIn: {
             url: string;
             /** @default  */
-            description: string;
+            description?: string;
             types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
         };
         /**
