@@ -173,12 +173,8 @@ def _place_message(subject: str) -> Callable[[EventForMail, Facts], Message]:
 def _message_about_place(facts: Facts) -> list[Paragraph]:
     if facts.draw_at:
         when = time_here_and_in_utc(facts.draw_at, facts.zone)
-        return [
-            Paragraph(
-                f"The order of everyone in line is drawn by lot at {when}. Until then nobody has a"
-                " place, whoever came first."
-            )
-        ]
+        lot = f"The order of everyone in line is drawn by lot at {when}. Until then nobody has a"
+        return [Paragraph(f"{lot} place, whoever came first.")]
     if not facts.place:
         return []
     return [Paragraph(f"Your place in line now: {facts.place:,}. {facts.prospect}".strip())]

@@ -69,10 +69,7 @@ def create_job(
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:
-        own = Job.objects.filter(company_id=company_id, posting__isnull=False)
-        others = own.exclude(id=job_id or company_id)
-        if others.count() >= MOST_SANDBOX_JOBS:
-            raise SandboxFull(why=SANDBOX_FULL)
+        _refuse_full_sandbox(company_id, job_id)
     now = clock.now
     if draw_at is not None:
         check_draw_time(draw_at, now)
@@ -102,6 +99,13 @@ def create_job(
         _change_lifecycle_status(job, JobStatus.OPEN, actor)
     write(job, commit=True)
     return job.id
+
+
+def _refuse_full_sandbox(company_id: UUID, job_id: UUID | None) -> None:
+    own = Job.objects.filter(company_id=company_id, posting__isnull=False)
+    others = own.exclude(id=job_id or company_id)
+    if others.count() >= MOST_SANDBOX_JOBS:
+        raise SandboxFull(why=SANDBOX_FULL)
 
 
 @line_transaction

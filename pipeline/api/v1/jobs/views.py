@@ -95,10 +95,7 @@ class Jobs(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the open jobs, or for a company all of its own jobs."""
-        caller, status = (
-            caller_of(request),
-            choice_parameter(request, "status", JobStatus),
-        )
+        caller, status = caller_of(request), choice_parameter(request, "status", JobStatus)
         search, limit = search_parameter(request), page_limit(request)
         after = cursor_id(request)
         page: Page[Job] = Page([], more=False)
