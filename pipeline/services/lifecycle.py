@@ -40,9 +40,9 @@ class Posting:
     location: str = ""
 
 
-def check_draw_time(draw_at: datetime, now: datetime) -> None:
-    """Check the time of a draw that is announced at `now`. Raises DrawRefused."""
-    if not now < draw_at <= now + LONGEST_TO_DRAW:
+def check_draw_time(draw_at: datetime | None, now: datetime) -> None:
+    """Check the time of a draw, if any, that is announced at `now`. Raises DrawRefused."""
+    if draw_at is not None and not now < draw_at <= now + LONGEST_TO_DRAW:
         days = LONGEST_TO_DRAW.days
         raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
 
@@ -71,8 +71,7 @@ def create_job(
     if clock.is_test:
         _refuse_full_sandbox(company_id, job_id)
     now = clock.now
-    if draw_at is not None:
-        check_draw_time(draw_at, now)
+    check_draw_time(draw_at, now)
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
@@ -160,8 +159,8 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
         PlannedSeats.objects.filter(job_id=job.id).delete()
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
+        check_draw_time(job.draw_at, job.now)
         if job.draw_at is not None:
-            check_draw_time(job.draw_at, job.now)
             job.due(job.draw_at)
     entry = record_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)
