@@ -1,8 +1,7 @@
 """Emails about events of the log: one table from event to message. Pure functions.
 
 The deadline comes first, in the applicant's time zone and in UTC. About what applicants did
-themselves they get only what they may want to keep: a receipt with their place, and the end of a
-deadline that is in their calendar.
+themselves they get only what they may want to keep: a receipt, and the end of a deadline.
 """
 
 from __future__ import annotations

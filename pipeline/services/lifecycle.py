@@ -47,6 +47,13 @@ def check_draw_time(draw_at: datetime, now: datetime) -> None:
         raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
 
 
+def _check_room_in_sandbox(company_id: UUID, job_id: UUID | None) -> None:
+    """Check that a sandbox can have another job, or has this one already. Raises SandboxFull."""
+    own = Job.objects.filter(company_id=company_id, posting__isnull=False)
+    if own.exclude(id=job_id or company_id).count() >= MOST_SANDBOX_JOBS:
+        raise SandboxFull(why=SANDBOX_FULL)
+
+
 @transaction.atomic(durable=True)
 def create_job(
     *,
@@ -68,12 +75,9 @@ def create_job(
     and SandboxFull.
     """
     clock = hold_company_clock(company_id)
-    if clock.is_test:
-        own = Job.objects.filter(company_id=company_id, posting__isnull=False)
-        others = own.exclude(id=job_id or company_id)
-        if others.count() >= MOST_SANDBOX_JOBS:
-            raise SandboxFull(why=SANDBOX_FULL)
     now = clock.now
+    if clock.is_test:
+        _check_room_in_sandbox(company_id, job_id)
     if draw_at is not None:
         check_draw_time(draw_at, now)
     fields = {
