@@ -1,8 +1,7 @@
 """Emails about events of the log: one table from event to message. Pure functions.
 
 The deadline comes first, in the applicant's time zone and in UTC. About what applicants did
-themselves they get only what they may want to keep: a receipt with their place, and the end of a
-deadline that is in their calendar.
+themselves they get only what they may want to keep: a receipt, and the end of a deadline.
 """
 
 from __future__ import annotations
@@ -173,8 +172,12 @@ def _place_message(subject: str) -> Callable[[EventForMail, Facts], Message]:
 def _message_about_place(facts: Facts) -> list[Paragraph]:
     if facts.draw_at:
         when = time_here_and_in_utc(facts.draw_at, facts.zone)
-        lot = f"The order of everyone in line is drawn by lot at {when}. Until then nobody has a"
-        return [Paragraph(f"{lot} place, whoever came first.")]
+        return [
+            Paragraph(
+                f"The order of everyone in line is drawn by lot at {when}. Until then nobody has a"
+                " place, whoever came first."
+            )
+        ]
     if not facts.place:
         return []
     return [Paragraph(f"Your place in line now: {facts.place:,}. {facts.prospect}".strip())]

@@ -40,11 +40,18 @@ class Posting:
     location: str = ""
 
 
-def check_draw_time(draw_at: datetime | None, now: datetime) -> None:
-    """Check the time of a draw, if any, that is announced at `now`. Raises DrawRefused."""
-    if draw_at is not None and not now < draw_at <= now + LONGEST_TO_DRAW:
+def check_draw_time(draw_at: datetime, now: datetime) -> None:
+    """Check the time of a draw that is announced at `now`. Raises DrawRefused."""
+    if not now < draw_at <= now + LONGEST_TO_DRAW:
         days = LONGEST_TO_DRAW.days
         raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
+
+
+def _check_room_in_sandbox(company_id: UUID, job_id: UUID | None) -> None:
+    """Check that a sandbox can have another job, or has this one already. Raises SandboxFull."""
+    own = Job.objects.filter(company_id=company_id, posting__isnull=False)
+    if own.exclude(id=job_id or company_id).count() >= MOST_SANDBOX_JOBS:
+        raise SandboxFull(why=SANDBOX_FULL)
 
 
 @transaction.atomic(durable=True)
@@ -68,10 +75,11 @@ def create_job(
     and SandboxFull.
     """
     clock = hold_company_clock(company_id)
-    if clock.is_test:
-        _refuse_full_sandbox(company_id, job_id)
     now = clock.now
-    check_draw_time(draw_at, now)
+    if clock.is_test:
+        _check_room_in_sandbox(company_id, job_id)
+    if draw_at is not None:
+        check_draw_time(draw_at, now)
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
@@ -98,13 +106,6 @@ def create_job(
         _change_lifecycle_status(job, JobStatus.OPEN, actor)
     write(job, commit=True)
     return job.id
-
-
-def _refuse_full_sandbox(company_id: UUID, job_id: UUID | None) -> None:
-    own = Job.objects.filter(company_id=company_id, posting__isnull=False)
-    others = own.exclude(id=job_id or company_id)
-    if others.count() >= MOST_SANDBOX_JOBS:
-        raise SandboxFull(why=SANDBOX_FULL)
 
 
 @line_transaction
@@ -159,8 +160,8 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
         PlannedSeats.objects.filter(job_id=job.id).delete()
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
-        check_draw_time(job.draw_at, job.now)
         if job.draw_at is not None:
+            check_draw_time(job.draw_at, job.now)
             job.due(job.draw_at)
     entry = record_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)

@@ -134,11 +134,11 @@ class Jobs(Endpoint):
         job_id = create_job(
             company_id=caller.company_id,
             posting=Posting(**_job_texts(given)),
-            capacity=given["capacity"],
             policy=Policy(**given.get("policy", {})),
-            actor=caller.actor,
             open_now=given["status"] == JobStatus.OPEN,
+            capacity=given["capacity"],
             draw_at=given.get("draw_at"),
+            actor=caller.actor,
             job_id=idempotent_row_id(request),
             reference=reference_in(given),
         )
