@@ -40,9 +40,9 @@ class Posting:
     location: str = ""
 
 
-def check_draw_time(draw_at: datetime, now: datetime) -> None:
-    """Check the time of a draw that is announced at `now`. Raises DrawRefused."""
-    if not now < draw_at <= now + LONGEST_TO_DRAW:
+def check_draw_time(draw_at: datetime | None, now: datetime) -> None:
+    """Check the time of a draw, if any, that is announced at `now`. Raises DrawRefused."""
+    if draw_at is not None and not now < draw_at <= now + LONGEST_TO_DRAW:
         days = LONGEST_TO_DRAW.days
         raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
 
@@ -78,8 +78,7 @@ def create_job(
     now = clock.now
     if clock.is_test:
         _check_room_in_sandbox(company_id, job_id)
-    if draw_at is not None:
-        check_draw_time(draw_at, now)
+    check_draw_time(draw_at, now)
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
