@@ -87,7 +87,7 @@ class WebhookUrlRefused(LineError):
 class WebhookAlreadyMade(LineError):
     message = (
         "An endpoint was already made with this request, and its secret is shown no more."
-        " Send it under another Idempotency-Key to add another endpoint."
+        " Send it again to add another endpoint; over the API, under another Idempotency-Key."
     )
 
 

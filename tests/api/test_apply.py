@@ -26,6 +26,7 @@ FIELDS = [
     "decays_left",
     "acknowledge_by",
     "eligible_at",
+    "not_before",
     "applied_at",
     "promoted_at",
     "acknowledged_at",

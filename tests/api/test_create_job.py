@@ -27,6 +27,8 @@ FIELDS = {
     "seq": int,
     "external_id": type(None),
     "metadata": dict,
+    "draw_at": type(None),
+    "drawn_at": type(None),
     "opened_at": str,
     "closed_at": type(None),
     "created_at": str,

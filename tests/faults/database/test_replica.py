@@ -149,7 +149,7 @@ def test_a_replica_that_replays_nothing_serves_nothing_and_answers_stay_current(
 
     assert after["replica"] == before["replica"]
     assert after["primary"] > before["primary"]
-    eventually(lambda: bool(read.seen()) and read.served()["replica"] > after["replica"], 30)
+    eventually(lambda: read.whole_feed() and read.served()["replica"] > after["replica"], 30)
 
 
 def test_a_replica_that_dies_in_the_middle_is_noticed_by_no_client(read: Read) -> None:
@@ -164,7 +164,7 @@ def test_a_replica_that_dies_in_the_middle_is_noticed_by_no_client(read: Read) -
         read.replica.start()
 
     assert after["replica"] == before["replica"]
-    eventually(lambda: bool(read.seen()) and read.served()["replica"] > after["replica"], 30)
+    eventually(lambda: read.whole_feed() and read.served()["replica"] > after["replica"], 30)
 
 
 VERIFY = """
