@@ -253,7 +253,7 @@ def test_doctor_looks_at_the_replica(read: Read) -> None:
         [row] = json.loads(text)
         return row["level"], row["message"]
 
-    assert said() == ("ok", "The replica in REPLICA_URL is current.")
+    eventually(lambda: said() == ("ok", "The replica in REPLICA_URL is current."))
     read.replica.pause()
     read.apply()
     try:
