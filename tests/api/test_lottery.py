@@ -88,3 +88,19 @@ def test_only_a_draft_changes_its_draw() -> None:
     assert changed.json()["draw_at"][:19] == later[:19]
     assert opened.status_code == 200
     assert (again.status_code, again.json()["code"]) == (409, "INVALID_TRANSITION")
+
+
+def test_a_full_draw_refuses_everybody_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.domain.draw.MOST_IN_DRAW", 2)
+    job_id = lottery()
+    known, _ = factories.applications(job_id, 2)
+    path, name = f"/jobs/{job_id}/applications", {"name": "Ana"}
+
+    answers = [
+        person()[1].post(path, name),
+        Caller().post(path, name | {"email": "new@example.org"}),
+        Caller().post(path, name | {"email": known.applicant.email}),
+    ]
+
+    refused = [(each.status_code, each.json()["code"]) for each in answers]
+    assert refused == [(409, "LIMIT_REACHED")] * 3

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.audit.verify import verify_job
-from pipeline.domain.errors import DrawRefused, IllegalJobMove
+from pipeline.domain.errors import AlreadyApplied, DrawFull, DrawRefused, IllegalJobMove
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import read_application
 from pipeline.services.lifecycle import close_job, open_job, pause_job
@@ -188,4 +188,27 @@ def test_a_sandbox_draws_at_the_instant_and_moves_on() -> None:
     for each in people[:2]:
         if factories.fresh(each).status != "INACTIVE":
             leave(factories.fresh(each))
+    assert_line_is_sound(job_id)
+
+
+def test_a_full_draw_takes_nobody_more_until_somebody_leaves_or_it_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.domain.draw.MOST_IN_DRAW", 3)
+    job_id = lottery()
+    first, second = factories.applications(job_id, 2)
+    unproved = factories.application(job_id, verified=False)
+
+    with pytest.raises(DrawFull):
+        factories.application(job_id)
+    with pytest.raises(AlreadyApplied):
+        factories.application(job_id, first.applicant)
+    for known in (first.applicant, factories.applicant()):  # nobody learns who has applied
+        with pytest.raises(DrawFull):
+            factories.application(job_id, known, verified=False)
+    assert factories.application(job_id, unproved.applicant).id == unproved.id
+    withdraw(application_id=second.id, actor=factories.owner_of(second))
+    factories.application(job_id)
+    assert draw(job_id).data["drawn"] == 3
+    assert factories.application(job_id).status == "WAITLIST"
     assert_line_is_sound(job_id)
