@@ -58,7 +58,10 @@ class DrawFold:
                 return "its place is not the next one of the draw"
         elif self._to_place:
             return "it comes before everybody has been placed by the draw"
-        seated = event.to_status is not None and Status(event.to_status).holds_seat
-        if seated and self.draw_at is not None and self.drawn_at is None:
+        if self.draw_at is None or self.drawn_at is not None:
+            return ""
+        if event.to_status is not None and Status(event.to_status).holds_seat:
             return "it gives a seat before the draw"
+        if event.event == EventType.APPLIED and event.at >= self.draw_at:
+            return "it lets somebody into the draw after its time"
         return ""

@@ -17,7 +17,7 @@ from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
 from tests.support import factories
-from tests.support.lottery import draw, lottery
+from tests.support.lottery import draw, draw_with_a_late_comer, lottery
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,3 +99,13 @@ def test_a_job_row_with_another_draw_than_the_log_is_noticed(column: str) -> Non
     verdict = verify_job(job_id)
     assert (verdict.chain, verdict.replay_matches) == ("ok", False)
     assert [each for each in verdict.differences if column in each]
+
+
+def test_who_comes_after_the_time_of_the_draw_takes_no_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job_id = lottery()
+    factories.applications(job_id, 2)
+    drawn = draw_with_a_late_comer(job_id, monkeypatch)
+
+    assert first_bad_seq(job_id) == drawn.seq - 1

@@ -9,9 +9,11 @@ import pytest
 
 from pipeline.domain import draw as rule
 from pipeline.line import draw as drawing
+from pipeline.line.effects import draw_ticket
+from pipeline.line.locked_job import LockedJob
 from pipeline.receipts.receipt import issue_receipt
 from tests.support import factories
-from tests.support.lottery import draw, lottery
+from tests.support.lottery import draw, draw_with_a_late_comer, lottery
 from tests.support.receipts import Folder, rewrite_log, whole_log
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -92,3 +94,41 @@ def test_a_seat_before_the_draw_is_named(folder: Folder, monkeypatch: pytest.Mon
     assert factories.statuses(favoured) != ["WAITLIST"]
     assert code == 1
     assert "gave a seat before the draw" in said
+
+
+def test_a_place_behind_that_of_the_lot_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seed and the order are right, but the first one gets a ticket far behind."""
+    job_id = lottery()
+    factories.applications(job_id, 6)
+    first = True
+
+    def ticket(job: LockedJob, misses: int) -> tuple[int, int]:
+        nonlocal first
+        was_first, first = first, False
+        return (job.next_ticket + 1_000, job.seq + 1) if was_first else draw_ticket(job, misses)
+
+    monkeypatch.setattr(drawing, "draw_ticket", ticket)
+    drawn = draw(job_id)
+    me = next(each for each in factories.events(job_id) if each.event == "PLACED").application_id
+    assert me
+
+    code, said = folder.verify(issue_receipt(me), log=whole_log(job_id))
+
+    assert code == 1
+    assert f"event {drawn.seq + 1} placed somebody at (1007, " in said
+    assert "which is not the next place of the draw" in said
+
+
+def test_who_comes_after_the_time_of_the_draw_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = lottery()
+    mine, _ = factories.applications(job_id, 2)
+    drawn = draw_with_a_late_comer(job_id, monkeypatch)
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    assert code == 1
+    assert f"event {drawn.seq - 1} let somebody into the draw after its time" in said

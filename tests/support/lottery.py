@@ -7,6 +7,8 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from jobs.policies import Policy
 from pipeline.models import Application, Event
 from pipeline.services.lifecycle import Posting, create_job
@@ -39,6 +41,15 @@ def draw(job_id: UUID) -> Event:
     let_time_pass(job_id, 601)
     factories.settle_all()
     return Event.objects.get(job_id=job_id, event="DRAWN")
+
+
+def draw_with_a_late_comer(job_id: UUID, patch: pytest.MonkeyPatch) -> Event:
+    """Let somebody in after the time of the draw, as no real service does, and draw then."""
+    with patch.context() as cheat:
+        cheat.setattr("pipeline.line.settle.draw_if_due", lambda job: job.due(job.draw_at))
+        let_time_pass(job_id, 601)
+        factories.application(job_id)
+    return draw(job_id)
 
 
 def order_by_hand(job_id: UUID, seed: str, people: list[Application]) -> list[UUID]:
