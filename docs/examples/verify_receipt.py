@@ -31,6 +31,10 @@ FIRST_DIGEST = bytes(32)
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that change something about a place, and leave it where it is.
 KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
+# What these leave as it was, besides.
+MISSES = ("decay_count", "eligible_at")
+UNTOUCHED = {"VERIFIED": (*MISSES, "not_before"), "DEFERRED": MISSES}
+UNTOUCHED["PLACED"] = UNTOUCHED["VERIFIED"]
 Facts = dict[str, Any]
 
 
@@ -268,6 +272,8 @@ class Line:
             yield "gave a seat to somebody who had left"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
             yield "gave back a place that this person never held"
+        elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
+            yield "changed the misses, a cool-down, or before when no seat is wanted"
         elif event in ("VERIFIED", "DEFERRED") and old != new:
             yield f"{KEPT[event]} and changed the place"
         joins = now["status"] == WAITING and event not in ("REINSTATED", *KEPT)
@@ -334,6 +340,8 @@ class Line:
         me = self.people.get(self.me)
         if me is None:
             return ["the log does not know this application"]
+        if self.to_place:
+            return ["the log ends here, before the draw by lot has placed everybody"]
         in_line = (each for each in self.people.values() if each["status"] == WAITING)
         waiting = [each for each in in_line if not each.get("verify_by")]
         drawn = bool(self.seed) or not self.draw_at

@@ -22,6 +22,11 @@ class DrawFold:
         self._seq = 0
         self._to_place: list[UUID] = []
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Tell whether the draw still has somebody to place."""
+        return bool(self._to_place)
+
     def check_job_event(self, event: Event, waiting: Collection[UUID], *, is_open: bool) -> str:
         """Check a job's event: the announced time stays once the job is open, the draw comes once.
 
