@@ -43,7 +43,7 @@ MOST_ENDPOINTS = 20
 ALERT = "WEBHOOK_DISABLED"
 # For so long the secret before the last rotation signs too.
 OLD_SECRET_FOR = timedelta(hours=24)
-# So many rotations are known again when their request is repeated.
+# The number of rotations that are known again when their request is repeated.
 KEPT_ROTATIONS = 50
 # For so long a request that is sent twice, without a change, is answered with the secret again.
 SHOWN_AGAIN_FOR = timedelta(minutes=5)
