@@ -118,19 +118,6 @@ def test_before_the_job_there_was_nothing() -> None:
             replay(job_id, **moment)
 
 
-def test_the_future_is_not_known() -> None:
-    job_id = factories.job()
-
-    for moment in ({"seq": 3}, {"as_of": database_now() + timedelta(seconds=60)}):
-        with pytest.raises(FutureMoment):
-            replay(job_id, **moment)
-
-
-def test_an_unknown_job_is_named_as_such() -> None:
-    with pytest.raises(JobNotFound):
-        replay(factories.applicant().id)
-
-
 def test_a_draw_by_lot_does_not_change_since_when_people_wait() -> None:
     job_id = lottery()
     people = {each.id: each for each in factories.applications(job_id, 4)}
@@ -142,3 +129,16 @@ def test_a_draw_by_lot_does_not_change_since_when_people_wait() -> None:
     for waiting in lists:
         assert len(waiting) == 3
         assert {p.application_id: p.status_since for p in waiting}.items() <= since.items()
+
+
+def test_the_future_is_not_known() -> None:
+    job_id = factories.job()
+
+    for moment in ({"seq": 3}, {"as_of": database_now() + timedelta(seconds=60)}):
+        with pytest.raises(FutureMoment):
+            replay(job_id, **moment)
+
+
+def test_an_unknown_job_is_named_as_such() -> None:
+    with pytest.raises(JobNotFound):
+        replay(factories.applicant().id)

@@ -63,39 +63,6 @@ def test_another_order_than_the_seeds_is_named(
     assert f"event {drawn.seq + 1} placed somebody else than the draw by lot says" in said
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"seed": "ab" * 32}, "drew by a seed that is not that of the hash before it"),
-        ({"draw_at": "2099-01-01T00:00:00.000000Z"}, "changed the time of the draw"),
-    ],
-)
-def test_a_false_draw_is_named(folder: Folder, change: dict[str, Any], says: str) -> None:
-    job_id = lottery()
-    mine, *_ = factories.applications(job_id, 3)
-    drawn = draw(job_id)
-    rewrite_log(job_id, drawn.seq, data=drawn.data | change)
-
-    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
-
-    assert code == 1
-    assert says in said
-
-
-def test_a_seat_before_the_draw_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    job_id = lottery()
-    mine, _ = factories.applications(job_id, 2)
-    monkeypatch.setattr("pipeline.line.locked_job.LockedJob.awaits_draw", False)
-    favoured = factories.application(job_id)
-    monkeypatch.undo()
-
-    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
-
-    assert factories.statuses(favoured) != ["WAITLIST"]
-    assert code == 1
-    assert "gave a seat before the draw" in said
-
-
 def test_a_place_behind_that_of_the_lot_is_named(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,3 +129,36 @@ def test_a_lot_that_changes_more_than_the_place_is_named(
 
     assert code == 1
     assert f"event {last.seq} changed the misses, a cool-down, or before when" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"seed": "ab" * 32}, "drew by a seed that is not that of the hash before it"),
+        ({"draw_at": "2099-01-01T00:00:00.000000Z"}, "changed the time of the draw"),
+    ],
+)
+def test_a_false_draw_is_named(folder: Folder, change: dict[str, Any], says: str) -> None:
+    job_id = lottery()
+    mine, *_ = factories.applications(job_id, 3)
+    drawn = draw(job_id)
+    rewrite_log(job_id, drawn.seq, data=drawn.data | change)
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    assert code == 1
+    assert says in said
+
+
+def test_a_seat_before_the_draw_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = lottery()
+    mine, _ = factories.applications(job_id, 2)
+    monkeypatch.setattr("pipeline.line.locked_job.LockedJob.awaits_draw", False)
+    favoured = factories.application(job_id)
+    monkeypatch.undo()
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    assert factories.statuses(favoured) != ["WAITLIST"]
+    assert code == 1
+    assert "gave a seat before the draw" in said

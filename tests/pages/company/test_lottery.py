@@ -93,6 +93,22 @@ def test_everybody_reads_when_the_order_is_drawn() -> None:
     assert "Applications until" in page_of(Client(), f"/jobs/{job_id}/facts/")
 
 
+def test_who_comes_to_a_full_draw_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.domain.draw.MOST_IN_DRAW", 2)
+    job_id = lottery()
+    factories.applications(job_id, 2)
+    signed_in = applicant_browser(factories.applicant())
+    form = {"name": "Ana", "email": "ana@example.org"}
+
+    answers = [
+        who.post(f"/jobs/{job_id}/apply/", form, follow=True) for who in (signed_in, Client())
+    ]
+
+    for answer in answers:
+        assert "already take part in the draw by lot" in answer.content.decode()
+    assert factories.row_of(job_id).waitlist_count == 2
+
+
 def test_an_applicant_takes_part_and_then_has_a_place() -> None:
     job_id = lottery()
     waiting, *_ = factories.applications(job_id, 4)
@@ -136,19 +152,3 @@ def test_the_company_sees_the_draw_and_its_places_in_the_timeline(
     assert "the order of the 3 applications in line was drawn by lot" in timeline
     assert "Placed by the draw" in timeline
     assert "The order is drawn by lot" not in page_of(owner, f"/company/jobs/{job_id}/")
-
-
-def test_who_comes_to_a_full_draw_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.domain.draw.MOST_IN_DRAW", 2)
-    job_id = lottery()
-    factories.applications(job_id, 2)
-    signed_in = applicant_browser(factories.applicant())
-    form = {"name": "Ana", "email": "ana@example.org"}
-
-    answers = [
-        who.post(f"/jobs/{job_id}/apply/", form, follow=True) for who in (signed_in, Client())
-    ]
-
-    for answer in answers:
-        assert "already take part in the draw by lot" in answer.content.decode()
-    assert factories.row_of(job_id).waitlist_count == 2
