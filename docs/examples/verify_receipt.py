@@ -32,9 +32,8 @@ WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that change something about a place, and leave it where it is.
 KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
 # What these leave as it was, besides.
-MISSES = ("decay_count", "eligible_at")
-UNTOUCHED = {"VERIFIED": (*MISSES, "not_before"), "DEFERRED": MISSES}
-UNTOUCHED["PLACED"] = UNTOUCHED["VERIFIED"]
+HELD = ("decay_count", "eligible_at", "not_before")
+UNTOUCHED = {"VERIFIED": HELD, "PLACED": HELD, "DEFERRED": HELD[:2]}
 Facts = dict[str, Any]
 
 
@@ -109,15 +108,12 @@ def contradictions(receipts: list[tuple[str, Facts]], *, with_log: bool) -> list
             raise Unreadable(f"{name} and {later} are of different applications.")
         same = ("chain_head", "log_digest", "order_key", "status")
         if one["seq"] == two["seq"] and any(one[fact] != two[fact] for fact in same):
-            problems.append(
-                f"{later}: it shows another history up to event {two['seq']} than {name}"
-            )
+            what = f"another history up to event {two['seq']} than {name}"
+            problems.append(f"{later}: it shows {what}")
         before, after = key_of(one["order_key"]), key_of(two["order_key"])
         if before and after and after > before and not with_log:
-            problems.append(
-                f"{later}: the place got worse after {name}, from {before} to {after};"
-                " only the log names the event"
-            )
+            what = f"the place got worse after {name}, from {before} to {after}"
+            problems.append(f"{later}: {what}; only the log names the event")
     return problems
 
 
@@ -166,10 +162,8 @@ def digests_of(rows: list[Facts]) -> tuple[list[str], str]:
     digest, digests = FIRST_DIGEST, [FIRST_DIGEST.hex()]
     for number, row in enumerate(rows, start=1):
         if row.get("seq") != number:
-            return (
-                digests,
-                f"row {number} of the log is missing; row {row.get('seq')} is in its place",
-            )
+            what = f"missing; row {row.get('seq')} is in its place"
+            return digests, f"row {number} of the log is {what}"
         content = {name: value for name, value in row.items() if name != "leaf"}
         leaf = hashlib.sha256(canonical(content))
         if leaf.hexdigest() != row.get("leaf"):
@@ -229,16 +223,14 @@ class Line:
             self.problems.append(f"event {seq} drew the order at a time that was not announced")
         self.seed = data["seed"]
         if self.seed != hashlib.sha256(bytes.fromhex(self.hash) + row["at"].encode()).hexdigest():
-            self.problems.append(
-                f"event {seq} drew by a seed that is not that of the hash before it and its time"
-            )
+            what = "a seed that is not that of the hash before it and its time"
+            self.problems.append(f"event {seq} drew by {what}")
         waiting = [who for who, each in self.people.items() if each["status"] == WAITING]
         self.to_place = sorted(waiting, key=self.lot, reverse=True)
         if self.me in waiting:
             mine = len(waiting) - self.to_place.index(self.me)
-            self.notes.append(
-                f"event {seq}: the draw by lot put you at number {mine} of {len(waiting)}"
-            )
+            number = f"number {mine} of {len(waiting)}"
+            self.notes.append(f"event {seq}: the draw by lot put you at {number}")
 
     def lot(self, who: str) -> bytes:
         """Return the lot of a person: smaller is sooner."""
@@ -255,9 +247,8 @@ class Line:
             self.problems.append(f"event {row['seq']} {wrong}")
         if now["status"] not in SEATED and row["event"] in ("DECAYED", "LAPSED"):
             if row["at"] < (before.get("deadline") or ""):
-                self.problems.append(
-                    f"event {row['seq']} counts as missed a deadline that had not passed"
-                )
+                what = "counts as missed a deadline that had not passed"
+                self.problems.append(f"event {row['seq']} {what}")
         elif before.get("status") == WAITING and now["status"] in SEATED:
             self.offered[row["application"]] = key_of(before)
         if row["from_status"] is None:  # the place at which they would have joined
@@ -308,9 +299,8 @@ class Line:
         if row["event"] == "REINSTATED":
             self.notes.append(f"event {seq}: your former place was given back, {new}")
         elif old and new and old != new and row["event"] != "PLACED":
-            self.problems.append(
-                f"event {seq} changed your place from {old} to {new} for no reason"
-            )
+            what = f"your place from {old} to {new}"
+            self.problems.append(f"event {seq} changed {what} for no reason")
 
     def check_promotion(self, row: Facts, before: Facts) -> None:
         """Check that nobody with a larger key gets a seat while I wait and may be promoted."""
