@@ -8,11 +8,13 @@ import pytest
 
 from pipeline.audit.replay import replay
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
+from pipeline.selectors.past_states import past_state_of
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job, pause_job
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
+from tests.support.lottery import draw, lottery
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -114,6 +116,19 @@ def test_before_the_job_there_was_nothing() -> None:
     for moment in ({"seq": 0}, {"as_of": created_at - timedelta(microseconds=1)}):
         with pytest.raises(NoSuchMoment):
             replay(job_id, **moment)
+
+
+def test_a_draw_by_lot_does_not_change_since_when_people_wait() -> None:
+    job_id = lottery()
+    people = {each.id: each for each in factories.applications(job_id, 4)}
+    draw(job_id)
+
+    lists = [replay(job_id).waitlist, past_state_of(job_id).waitlist]
+
+    since = {each: factories.fresh(people[each]).status_since for each in people}
+    for waiting in lists:
+        assert len(waiting) == 3
+        assert {p.application_id: p.status_since for p in waiting}.items() <= since.items()
 
 
 def test_the_future_is_not_known() -> None:
