@@ -104,7 +104,7 @@ SELECT FROM applicants_applicant
 WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
 """
 HOLD_PERSON_OF = """
-SELECT email FROM applicants_applicant
+SELECT FROM applicants_applicant
 WHERE id = (SELECT applicant_id FROM pipeline_application WHERE id = %(application)s) FOR KEY SHARE
 """
 

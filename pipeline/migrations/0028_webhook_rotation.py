@@ -1,3 +1,4 @@
+import django.contrib.postgres.fields
 from django.db import migrations, models
 
 
@@ -15,7 +16,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='webhookendpoint',
-            name='rotation_id',
-            field=models.UUIDField(null=True),
+            name='rotation_ids',
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), db_default=[], default=list, size=None),
         ),
     ]

@@ -46,8 +46,8 @@ class WebhookEndpoint(models.Model):
     # The secret before the last rotation; signs too, until then.
     old_secret = models.BinaryField(null=True)
     old_secret_until = models.DateTimeField(null=True)
-    # The last rotation, so that a repetition of its request does not rotate again.
-    rotation_id = models.UUIDField(null=True)
+    # The last rotations, the newest last, so that a repetition of a request does not rotate again.
+    rotation_ids = ArrayField(models.UUIDField(), default=list, db_default=[])
     rotated_at = models.DateTimeField(null=True)
     is_active = models.BooleanField(default=True)
     off_reason = models.CharField(max_length=7, choices=OffReason, default="", blank=True)

@@ -131,6 +131,7 @@ CODES = frozenset(
     " pipeline_pendingdecision.outcome pipeline_pendingdecision.reason"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
     " pipeline_importrun.trouble pipeline_importrun.admitted_seqs pipeline_producer.types"
+    " pipeline_webhookendpoint.rotation_ids"
     " pipeline_requestrecord.method"
     " pipeline_requestrecord.path pipeline_requestrecord.request_id"
     " pipeline_storedfile.content_type"

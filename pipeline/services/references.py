@@ -8,10 +8,9 @@ from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
 
-from applicants.models import ERASED
+from applicants.models import ERASED_NAME
 from pipeline.domain.errors import ExternalIdTaken, PersonErased
-from pipeline.line import sql
-from pipeline.models import ApplicationReference, Reference
+from pipeline.models import Application, ApplicationReference, Reference
 from tasks.advisory_locks import EXTERNAL_IDS
 
 # Always in the same order, whatever the order of the ids.
@@ -31,10 +30,10 @@ def change_application_reference(
     ExternalIdTaken, and PersonErased, since either may name the person.
     """
     if changes:
-        with connection.cursor() as cursor:  # waits for an erasure that runs, or it for this
-            cursor.execute(sql.HOLD_PERSON_OF, {"application": application_id})
-            [[email]] = cursor.fetchall()
-        if email.startswith(ERASED):
+        # An erasure, also at the end of the retention, changes this row first: one of the two waits
+        # for the other.
+        held = Application.objects.select_for_update(no_key=True).only("name")
+        if held.get(id=application_id).name == ERASED_NAME:
             raise PersonErased
         row = ApplicationReference(application_id=application_id, company_id=company_id, **changes)
         write_reference(row, changes)

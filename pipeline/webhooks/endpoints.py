@@ -43,6 +43,8 @@ MOST_ENDPOINTS = 20
 ALERT = "WEBHOOK_DISABLED"
 # For so long the secret before the last rotation signs too.
 OLD_SECRET_FOR = timedelta(hours=24)
+# The number of rotations that are known again when their request is repeated.
+KEPT_ROTATIONS = 50
 # For so long a request that is sent twice, without a change, is answered with the secret again.
 SHOWN_AGAIN_FOR = timedelta(minutes=5)
 
@@ -121,13 +123,14 @@ def rotate_endpoint_secret(
     """Give an endpoint a new secret, and return both; the one before signs too for a day.
 
     One that cannot be read any more is gone at once. With a `rotation_id` this happens once: the
-    same again within SHOWN_AGAIN_FOR returns the same secret, and later raises
-    WebhookAlreadyRotated. Raises WebhookNotFound.
+    same again within SHOWN_AGAIN_FOR, before another rotation, returns the same secret, and later
+    raises WebhookAlreadyRotated. Raises WebhookNotFound.
     """
     endpoint = locked_webhook_endpoint(company_id, endpoint_id)
-    if rotation_id and endpoint.rotation_id == rotation_id:
+    if rotation_id in endpoint.rotation_ids:
         fresh = WebhookEndpoint.objects.filter(rotated_at__gt=Now() - SHOWN_AGAIN_FOR)
-        if not fresh.filter(id=endpoint.id).exists():
+        is_last = rotation_id == endpoint.rotation_ids[-1]
+        if not is_last or not fresh.filter(id=endpoint.id).exists():
             raise WebhookAlreadyRotated(existing_id=endpoint.id)
         security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(endpoint))
         return endpoint, decrypt_webhook_secret(endpoint.secret, endpoint.id)
@@ -137,7 +140,7 @@ def rotate_endpoint_secret(
         old_secret=endpoint.secret if is_readable else None,
         old_secret_until=Now() + OLD_SECRET_FOR if is_readable else Now(),
         secret=encrypt_webhook_secret(secret, endpoint.id),
-        rotation_id=rotation_id,
+        rotation_ids=[*endpoint.rotation_ids, rotation_id or uuid7()][-KEPT_ROTATIONS:],
         rotated_at=Now(),
     )
     endpoint.refresh_from_db()

@@ -145,6 +145,8 @@ def test_a_rotation_that_is_sent_twice_under_a_key_happens_once(acme: Caller, ho
     assert {each.status_code for each in (first, again, other)} == {200}
     assert again.json() == first.json()
     assert other.json()["secret"] != first.json()["secret"]
+    assert code_of(acme.post(f"{hook}/rotate-secret", **once)) == (409, "DUPLICATE_SUBMISSION")
+    assert acme.get(hook).json() == {k: v for k, v in other.json().items() if k != "secret"}
 
 
 def test_a_rotated_secret_is_not_shown_for_ever(acme: Caller, hook: str) -> None:

@@ -36,8 +36,9 @@ KEY_ROOM = {  # lock a key, or the row of a job's last what-if, never a job
     "pipeline/integrations/portal_tokens.py",
     "pipeline/whatif/start.py",
 }
-DECISION_ROOM = {  # lock a pending decision, or the application that a note is about, never a job
+DECISION_ROOM = {  # lock a pending decision, or the application that a text is about, never a job
     "pipeline/annotations/write.py",
+    "pipeline/services/references.py",
     "pipeline/decisions/carry_out.py",
     "pipeline/decisions/make.py",
 }

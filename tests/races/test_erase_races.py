@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
@@ -16,19 +15,18 @@ from django.db import connection, transaction
 from applicants import mail
 from applicants.codes import Requester
 from applicants.models import ERASED_NAME, Applicant
-from pipeline.domain.errors import ApplicantNotFound, LineError, PersonErased
+from pipeline.domain.errors import ApplicantNotFound, LineError
 from pipeline.domain.states import ReinstatementReason
 from pipeline.line import sql
 from pipeline.line.lock import lock_job_of
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.mail import dev_mailbox
-from pipeline.models import Application, ApplicationReference
+from pipeline.models import Application
 from pipeline.notifications.applicant_emails import Cause, send_applicant_email
 from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import job_facts
 from pipeline.services import apply as applying
-from pipeline.services import references as attaching
 from pipeline.services import reinstate as reinstating
 from pipeline.services.apply_unverified import apply_unverified
 from tests.support import factories
@@ -39,7 +37,6 @@ from tests.support.together import (
     together,
     wait_until_somebody_waits_for_a_lock,
 )
-from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -190,41 +187,6 @@ def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
 
     assert [each.to for each in sent] == [EMAIL]
     assert dev_mailbox.newest_dev_mails() == []
-
-
-@pytest.mark.parametrize("held", [True, False], ids=["as it is", "control"])
-def test_nothing_is_attached_to_who_is_just_being_erased(
-    monkeypatch: pytest.MonkeyPatch, held: bool
-) -> None:
-    if not held:  # the control
-        unheld = sql.HOLD_PERSON_OF.replace("FOR KEY SHARE", "")
-        monkeypatch.setattr(sql, "HOLD_PERSON_OF", unheld)
-    job_id, person = factories.job(), factories.applicant(name=NAME)
-    row, company_id = join(job_id, person), factories.row_of(job_id).company_id
-    forget, half_done, go_on = erasing.codes.forget_code, Event(), Event()
-
-    def slowly(email: str) -> None:
-        half_done.set()
-        assert go_on.wait(PATIENCE_SECONDS)
-        forget(email)
-
-    def attach() -> None:
-        assert half_done.wait(PATIENCE_SECONDS)
-        with suppress(PersonErased):
-            attaching.change_application_reference(
-                company_id=company_id, application_id=row.id, changes={"external_id": NAME}
-            )
-
-    monkeypatch.setattr(erasing.codes, "forget_code", slowly)
-    with started(partial(erase_person, applicant_id=person.id)), started(attach) as attached:
-        assert half_done.wait(PATIENCE_SECONDS)
-        if held:
-            wait_until_somebody_waits_for_a_lock()
-        else:
-            eventually(lambda: attached)
-        go_on.set()
-
-    assert ApplicationReference.objects.exists() is not held
 
 
 @pytest.mark.parametrize("held_first", [True, False], ids=["as it is", "control"])
