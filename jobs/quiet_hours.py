@@ -83,8 +83,9 @@ def deadline_after(start: datetime, window: timedelta, quiet: QuietHours | None)
     raise AssertionError("spans never end")
 
 
+@lru_cache(maxsize=4_096)
 def running_time(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
-    """Return how long the time to confirm ran between two moments."""
+    """Return how long the time to confirm ran between two moments; cached, as deadlines are."""
     if quiet is None or end <= start:
         return max(end - start, timedelta(0))
     total = timedelta(0)

@@ -43,7 +43,8 @@ PROBLEM_TEXTS = {
     ),
     "INVALID_SCHEDULE": ProblemText(
         "the cron expression or time zone is invalid, or has no next time; or planned seats "
-        "are not in the future, change nothing, or would leave the job without seats",
+        "are not in the future, change nothing, or would leave the job without seats; or the "
+        "draw by lot is not in the future, or too far ahead",
         "`detail` says which. Cron has five fields; a time zone is like `Europe/Amsterdam`.",
     ),
     "NOT_AUTHENTICATED": ProblemText(

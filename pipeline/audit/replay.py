@@ -33,6 +33,7 @@ class Line:
     capacity: int
     policy: Policy
     policy_version: int
+    awaits_draw: bool  # nobody has a position yet
     active: list[PastPlace] = field(default_factory=list)
     pending: list[PastPlace] = field(default_factory=list)
     waitlist: list[PastPlace] = field(default_factory=list)
@@ -58,6 +59,9 @@ def replay_one_page(
     places = past_stretch_after(job_id, line.seq, after=after, limit=limit + 1)
     waiting = [place for place in places if place.status is Status.WAITLIST]
     line.waitlist = waiting[:limit]
+    if line.awaits_draw:
+        for place in line.waitlist:
+            place.position = None
     line.next_after = after + limit if len(waiting) > limit else None
     _add_replayed_seats(line, places)
     return line
@@ -77,7 +81,7 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
     _add_replayed_seats(line, places)
     line.waitlist = [place for place in places if place.status is Status.WAITLIST]
     line.waitlist.sort(key=lambda place: (place.ticket, place.tie))
-    verified = (place for place in line.waitlist if place.is_verified)
+    verified = [place for place in line.waitlist if place.is_verified and not line.awaits_draw]
     for position, place in enumerate(verified, start=1):
         place.position = position
     return line
@@ -93,6 +97,7 @@ def _replayed_line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> 
         capacity=moment.job["capacity"],
         policy=Policy(**moment.job["policy"]),
         policy_version=moment.policy_version,
+        awaits_draw=moment.awaits_draw,
     )
 
 

@@ -19,7 +19,7 @@ from django.db import connection
 
 from jobs.models import Job
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
-from pipeline.domain.states import Status
+from pipeline.domain.states import DRAW_AT, EventType, Status
 from pipeline.line.event_log import parse_logged_time
 from pipeline.models import Event
 from pipeline.selectors import past_states_sql as sql
@@ -39,7 +39,7 @@ CHANGES_SHOWN = 20
 class PastPlace:
     """Place of one application. `position`: 1 is the next in line.
 
-    It is None outside the waitlist and for unverified applications.
+    It is None outside the waitlist, for unverified applications, and before a draw by lot.
     """
 
     application_id: UUID
@@ -79,13 +79,15 @@ class PastPlace:
 class PastState:
     """A job's line after one event. Each list has its first SHOWN people, in order.
 
-    `job` holds the job's status, capacity and policy, from the log's data.
+    `job` holds the job's status, capacity and policy, from the log's data. `awaits_draw`: the draw
+    by lot had not yet placed everybody, so nobody had a position.
     """
 
     event: Event
     head: int
     job: dict[str, Any]
     policy_version: int
+    awaits_draw: bool = False
     active: list[PastPlace] = field(default_factory=list)
     pending: list[PastPlace] = field(default_factory=list)
     waitlist: list[PastPlace] = field(default_factory=list)
@@ -139,8 +141,8 @@ def past_state_of(
 ) -> PastState:
     """Return the line after event `seq`, or at time `as_of`, or now.
 
-    Takes at most four queries, five for a time. Raises JobNotFound; NoSuchMoment before the job's
-    first event; FutureMoment.
+    Takes at most four queries, one more for a time, and one for a lottery. Raises JobNotFound;
+    NoSuchMoment before the job's first event; FutureMoment.
     """
     head = Job.objects.filter(id=job_id).values_list("seq", flat=True).first()
     if head is None:
@@ -157,6 +159,9 @@ def past_state_of(
     last = about_job.order_by("-seq")[0]
     event = Event.objects.get(job_id=job_id, seq=seq)
     moment = PastState(event, head, last.data, last.policy_version)
+    if DRAW_AT in last.data:
+        drawn = about_job.filter(event=EventType.DRAWN).first()
+        moment.awaits_draw = drawn is None or seq < drawn.seq + drawn.data["drawn"]
     if shown and moment.is_listed:
         lists = {
             Status.ACTIVE: moment.active,
@@ -169,7 +174,7 @@ def past_state_of(
             cursor.execute(sql.PEOPLE.format(stood=stood), values)
             for *row, number in cursor.fetchall():
                 place = _past_place_of(row)
-                place.position = number
+                place.position = None if moment.awaits_draw else number
                 lists[place.status].append(place)
     return moment
 

@@ -93,7 +93,8 @@ WITH page AS MATERIALIZED (
 {seen} ORDER BY seen.rank, seen.moment, seen.id
 """.format(seen=SEEN_UNPLACED.format(source="page"))  # noqa: S608
 
-# A page of the waitlist after a place. Only the first row's position is counted.
+# A page of the waitlist after a place. Only the first row's position is counted. Before a draw by
+# lot it is not, and so nobody's position is known.
 QUEUE = """
 WITH page AS MATERIALIZED (
     SELECT * FROM pipeline_application
@@ -104,11 +105,12 @@ WITH page AS MATERIALIZED (
 ), before AS MATERIALIZED (
     SELECT {ahead} AS people
     FROM (SELECT ticket, tie FROM page ORDER BY ticket, tie LIMIT 1) first, jobs_job job
-    WHERE job.id = %(job)s
+    WHERE job.id = %(job)s AND NOT {awaits_draw}
 )
 {seen} ORDER BY seen.ticket, seen.tie
 """.format(  # noqa: S608
     ahead=sql_people_ahead("first.ticket", "first.tie"),
+    awaits_draw=_AWAITS_DRAW,
     seen=_SEEN.format(
         source="page",
         position="CASE WHEN seen.verify_by IS NULL THEN (SELECT people FROM before)"

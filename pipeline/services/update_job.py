@@ -65,10 +65,10 @@ def update_job(
     settle_due(job)
     if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
         raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
+    draw_at = _draw_time_after(changes, job)  # before anything is written: a refusal commits
     if changes.reference:
         row = JobReference(job_id=job.id, company_id=job.company_id, **changes.reference)
         write_reference(row, changes.reference)
-    draw_at = _draw_time_after(changes, job)
     policy = replace(job.policy, **changes.policy)
     if (policy, draw_at) != (job.policy, job.draw_at):
         job.draw_at = draw_at

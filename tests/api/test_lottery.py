@@ -10,7 +10,8 @@ import pytest
 
 from tests.support import factories
 from tests.support.callers import Caller, key_of, person
-from tests.support.clock import database_now
+from tests.support.clock import database_now, let_time_pass
+from tests.support.environment import ROOT
 from tests.support.lottery import draw, lottery
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -104,3 +105,48 @@ def test_only_a_draft_changes_its_draw() -> None:
     assert changed.json()["draw_at"][:19] == later[:19]
     assert opened.status_code == 200
     assert (again.status_code, again.json()["code"]) == (409, "INVALID_TRANSITION")
+
+
+def test_a_refused_change_of_the_draw_changes_nothing_else() -> None:
+    owner = key_of(factories.company().id)
+    made = owner.post("/jobs", _body())
+    path = f"/jobs/{made.json()['id']}"
+
+    answer = owner.patch(
+        path,
+        {"external_id": "crm-9", "draw_at": _body(9)["draw_at"]},
+        if_match=made.headers["ETag"],
+    )
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "INVALID_TRANSITION")
+    assert owner.get(path).json()["external_id"] is None
+    assert owner.get(path).headers["ETag"] == made.headers["ETag"]
+
+
+def test_the_company_reads_no_position_before_the_draw_either() -> None:
+    company = factories.company()
+    owner, job_id = key_of(company.id), lottery(company_id=company.id)
+    factories.applications(job_id, 4)
+
+    def positions() -> list[list[Any]]:
+        queue = owner.get(f"/jobs/{job_id}/queue").json()["data"]
+        front = owner.get(f"/jobs/{job_id}/pipeline").json()["waitlist"]["data"]
+        replayed = owner.get(f"/jobs/{job_id}/replay").json()["waitlist"]
+        return [[each["position"] for each in rows] for rows in (queue, front, replayed)]
+
+    assert positions() == [[None] * 4] * 3
+    draw(job_id)
+    assert positions() == [[1, 2, 3]] * 3
+
+
+def test_a_draft_is_not_opened_after_the_time_of_its_draw() -> None:
+    company = factories.company()
+    draft = lottery(company_id=company.id, open_now=False)
+    let_time_pass(draft, 700)
+
+    answer = key_of(company.id).post(f"/jobs/{draft}/open")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_SCHEDULE")
+    document = (ROOT / "docs" / "openapi.yaml").read_text()
+    opening = document.partition("\n      operationId: open_job\n")[2].partition("operationId:")[0]
+    assert "/responses/InvalidSchedule" in opening

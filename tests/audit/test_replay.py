@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
-from pipeline.audit.replay import replay
+from pipeline.audit.replay import replay, replay_one_page
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
-from pipeline.selectors.past_states import past_state_of
+from pipeline.selectors.past_states import PastPlace, past_state_of
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job, pause_job
 from pipeline.services.withdraw import withdraw
@@ -142,3 +143,23 @@ def test_the_future_is_not_known() -> None:
 def test_an_unknown_job_is_named_as_such() -> None:
     with pytest.raises(JobNotFound):
         replay(factories.applicant().id)
+
+
+def test_nobody_has_a_position_until_the_draw_has_placed_everybody() -> None:
+    job_id = lottery()
+    factories.applications(job_id, 3)
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+    drawn = draw(job_id)
+
+    for seq in range(3, drawn.seq + 3):
+        moments = replay(job_id, seq=seq), past_state_of(job_id, seq=seq)
+        assert {place.position for moment in moments for place in moment.waitlist} == {None}, seq
+        assert {place.position for place in _one_page(job_id, seq)} == {None}, seq
+    after = replay(job_id, seq=drawn.seq + 3), past_state_of(job_id, seq=drawn.seq + 3)
+    for moment in after:
+        assert [place.position for place in moment.waitlist] == [1, 2, 3]
+    assert [place.position for place in _one_page(job_id, drawn.seq + 3)] == [1, 2, 3]
+
+
+def _one_page(job_id: UUID, seq: int) -> list[PastPlace]:
+    return replay_one_page(job_id, seq=seq, limit=10).waitlist

@@ -239,12 +239,17 @@ def test_a_page_opened_in_the_background_asks_nothing_until_it_is_seen(
 def test_the_public_page_moves_while_somebody_fills_in_the_form(
     page: Page, site: Site, job_id: UUID
 ) -> None:
+    stop_clock(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{site.url}/jobs/{job_id}/")
-    expect(state_of(page)).to_have_text("Live")
+    expect(state_of(page)).to_have_text("Updates every 30 s")
     page.get_by_label("Name").fill("Ana Li")
 
     factories.applications(job_id, 1)
+    pass_time(page, 40)
 
+    assert [url for url in asked if "/live/" in url] == []  # nobody is signed in
     expect(page.locator("#live")).to_contain_text("2 people are waiting")
     expect(page.get_by_label("Name")).to_have_value("Ana Li")
     expect(page.get_by_label("Name")).to_be_focused()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from jobs.policies import Policy
 from jobs.quiet_hours import QuietHours, deadline_after, running_time
+from pipeline.notifications.offers import OfferTimes, offer_checkpoints
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
@@ -149,3 +150,16 @@ def test_a_zone_that_this_machine_no_longer_knows_stops_no_line() -> None:
 
     assert quiet
     assert quiet.zone == "UTC"
+
+
+def test_the_times_of_an_offer_are_counted_once() -> None:
+    start = datetime(2026, 6, 1, 21, tzinfo=UTC)
+    times = OfferTimes(start, deadline_after(start, 24 * HOUR, NIGHTS), NIGHTS)
+    offer_checkpoints(times)
+    before = running_time.cache_info()
+
+    again = offer_checkpoints(times)
+
+    assert again
+    assert running_time.cache_info().misses == before.misses
+    assert running_time.cache_info().hits == before.hits + 1

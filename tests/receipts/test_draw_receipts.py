@@ -15,6 +15,7 @@ from pipeline.receipts.receipt import issue_receipt
 from tests.support import factories
 from tests.support.lottery import draw, draw_in_part, draw_with_a_late_comer, lottery
 from tests.support.receipts import Folder, rewrite_log, whole_log
+from tests.support.sandboxes import DAY, advance, sandbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -162,3 +163,19 @@ def test_a_seat_before_the_draw_is_named(folder: Folder, monkeypatch: pytest.Mon
     assert factories.statuses(favoured) != ["WAITLIST"]
     assert code == 1
     assert "gave a seat before the draw" in said
+
+
+def test_the_program_follows_the_line_for_weeks_after_the_draw(folder: Folder) -> None:
+    company = sandbox()
+    job_id = lottery(company_id=company.id, seconds=DAY, cooldown_seconds=60)
+    people = factories.applications(job_id, 5, actor=factories.RECRUITER)
+    advance(company, 10 * DAY)
+    factories.application(job_id, actor=factories.RECRUITER)
+    advance(company, 10 * DAY)
+    assert "DECAYED" in factories.event_names(job_id)
+
+    for mine in people:
+        code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+        assert code == 0, said
+        assert "the draw by lot put you at number" in said

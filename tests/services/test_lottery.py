@@ -10,19 +10,22 @@ import pytest
 
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import AlreadyApplied, DrawFull, DrawRefused, IllegalJobMove
+from pipeline.domain.states import ReinstatementReason
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import read_application
+from pipeline.services.defer import defer
 from pipeline.services.lifecycle import close_job, open_job, pause_job
+from pipeline.services.reinstate import reinstate
 from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
-from tests.support.applicants import leave
+from tests.support.applicants import confirm, leave
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
 from tests.support.lottery import draw, lottery, order_by_hand
 from tests.support.planned_seats import planned
-from tests.support.sandboxes import DAY, advance, sandbox
+from tests.support.sandboxes import DAY, HOUR, advance, sandbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -212,3 +215,37 @@ def test_a_sandbox_draws_at_the_instant_and_moves_on() -> None:
         if factories.fresh(each).status != "INACTIVE":
             leave(factories.fresh(each))
     assert_line_is_sound(job_id)
+
+
+def test_a_line_that_moves_on_after_its_draw_stays_sound() -> None:
+    company = sandbox()
+    rules: Any = {"cooldown_seconds": 60, "max_decays": 20}
+    job_id = lottery(company_id=company.id, seconds=DAY, capacity=2, **rules)
+    factories.applications(job_id, 6, actor=factories.RECRUITER)
+    planned(job_id, 1, seconds=2 * DAY)
+    advance(company, DAY + factories.WINDOW + 10)  # the first offers are missed
+    assert_line_is_sound(job_id)
+    missed = Event.objects.filter(job_id=job_id, event="DECAYED").values_list("application_id")
+    reinstate(
+        application_id=missed[0][0],
+        reason=ReinstatementReason.MAIL_FAILURE,
+        actor=factories.RECRUITER,
+    )
+    assert_line_is_sound(job_id)
+    later = factories.row_of(job_id).last_event_at + timedelta(hours=3)
+    for each in Application.objects.filter(id__in=in_line(job_id)[::2]):
+        defer(application_id=each.id, not_before=later, actor=factories.owner_of(each))
+
+    for seconds in (60, factories.WINDOW, HOUR):
+        factories.application(job_id, actor=factories.RECRUITER)
+        advance(company, seconds)
+        assert_line_is_sound(job_id)
+    for each in Application.objects.filter(job_id=job_id, status="PENDING_ACKNOWLEDGMENT"):
+        confirm(each)
+    assert_line_is_sound(job_id)
+    advance(company, DAY)
+
+    assert_line_is_sound(job_id)
+    moves = {"DECAYED", "DEFERRED", "REINSTATED", "CAPACITY_CHANGED", "ACKNOWLEDGED"}
+    drawn = Event.objects.get(job_id=job_id, event="DRAWN")
+    assert moves <= set(factories.event_names(job_id, after=drawn.seq))

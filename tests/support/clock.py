@@ -33,7 +33,8 @@ def let_time_pass(job_id: UUID, seconds: float) -> None:
     """Let so many seconds pass for one job: everything it holds a time of moves into the past.
 
     The log moves along and is chained anew, so that it still verifies; hashes that a test noted
-    earlier are not known any more. Nothing is settled by it.
+    earlier are not known any more. Nothing is settled by it. A draw by lot in the log then no
+    longer fits its seed: who verifies a line some time after its draw moves the clock of a sandbox.
     """
     past = timedelta(seconds=seconds)
     with transaction.atomic(), connection.cursor() as cursor:

@@ -215,7 +215,9 @@ def _state_of_card(standing: ExplainedStanding) -> CardState:
     if standing.status is Status.WAITLIST:
         if not standing.is_verified:
             return CardState.UNVERIFIED
-        return CardState.DRAWING if standing.draw_at else CardState.WAITING
+        # The job may be read after a draw that the application was read before.
+        drawing = standing.draw_at or standing.position is None
+        return CardState.DRAWING if drawing else CardState.WAITING
     return CardState.LATE if standing.is_late else CardState.OFFERED
 
 

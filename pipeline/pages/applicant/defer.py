@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, time
+from datetime import time
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -16,6 +18,7 @@ from pipeline.domain.errors import IllegalMove, NotDeferrable
 from pipeline.domain.states import DEFER_WITHIN, Actor, ActorKind
 from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
+from pipeline.pages.draws import moment_of_form
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.forms import PlainForm
 from pipeline.selectors.jobs import read_job
@@ -42,10 +45,16 @@ class DeferralForm(PlainForm):
         error_messages={"invalid": "Enter a time, like 09:00."},
     )
 
-    def not_before(self) -> datetime:
-        """Return the time that was entered. The form must be valid."""
-        given = datetime.combine(self.cleaned_data["day"], self.cleaned_data["at"])
-        return given.replace(tzinfo=timezone.get_current_timezone())
+    def clean(self) -> dict[str, Any]:
+        """Add the moment that was entered to the cleaned data, as `not_before`."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors:
+            zone = timezone.get_current_timezone_name()
+            try:
+                given["not_before"] = moment_of_form(given["day"], given["at"], zone)
+            except ValidationError as error:
+                self.add_error("day", error)
+        return given
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -66,7 +75,7 @@ def defer_my_turn(request: HttpRequest, application_id: UUID) -> HttpResponse:
         request.POST if request.method == "POST" and not takes_back else None, initial=initial
     )
     if takes_back or form.is_valid():
-        not_before = None if takes_back else form.not_before()
+        not_before = None if takes_back else form.cleaned_data["not_before"]
         actor = Actor(ActorKind.APPLICANT, person.id)
         try:
             defer(application_id=application_id, not_before=not_before, actor=actor)

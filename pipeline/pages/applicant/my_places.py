@@ -33,7 +33,7 @@ def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show where the application stood in line, from applying until now."""
     _, seen = own_application(request, application_id)
     card = ApplicationCard.of(seen, read_job(seen.application.job_id))
-    steps = position_history_of(seen.application)
+    steps = [] if card.job.awaits_draw else position_history_of(seen.application)
     context = {
         "card": card,
         "is_too_long": steps is None,

@@ -97,9 +97,10 @@ def _board_context(
     if shown.job.awaits_draw and shown.job.draw_at and shown.job.status == JobStatus.OPEN:
         answer = status_before_draw(shown.facts, shown.job.draw_at)
     urls, rows = _board_page_urls(request, shown), shown.waitlist.rows
+    places = [seen.position for seen in rows if seen.position]
     is_paged = "waiting_next" in urls or "waiting_first" in urls
     is_closed = shown.job.status == JobStatus.CLOSED
-    is_front = next((seen.position for seen in rows if seen.position), 1) == 1
+    is_front = not places or places[0] == 1
     idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
     return {
         "member": member,
@@ -130,7 +131,7 @@ def _board_context(
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
         and not member.may(Action.CHANGE_RULES),
-        "shown_places": rows and is_paged and f"{rows[0].position:,} to {rows[-1].position:,}",
+        "shown_places": places and is_paged and f"{places[0]:,} to {places[-1]:,}",
         **urls,
     }
 
@@ -206,7 +207,7 @@ def board_chart(job: Job) -> dict[str, Any]:
 def _resuming_on_board(shown: Board) -> str:
     """Describe what follows when a paused job resumes, as far as this page's waitlist shows it."""
     free, rows = shown.job.seats_free, shown.waitlist.rows
-    if not free or not shown.job.people_waiting:
+    if not free or not shown.job.people_waiting or shown.job.awaits_draw:
         return "people can apply again"
     names = _eligible_on_board(shown)[:free]
     is_front = bool(rows) and next((s.position for s in rows if s.position), 1) == 1

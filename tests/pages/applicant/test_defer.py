@@ -114,3 +114,14 @@ def test_the_page_of_the_application_changes_when_the_date_comes(waiting: Applic
     said = text_of(client.get(mine(waiting)))
     assert "as you asked" not in said
     assert database_now() > factories.fresh(waiting).not_before
+
+
+def test_a_time_that_the_clocks_skip_is_refused(waiting: Application) -> None:
+    client = owner_signed_in(waiting)
+    client.cookies["time_zone"] = "Europe/Berlin"
+
+    answer = client.post(mine(waiting, "not-before/"), {"day": "2027-03-28", "at": "02:30"})
+
+    assert answer.status_code == 422
+    assert "The clocks skip this time on that day" in text_of(answer)
+    assert factories.fresh(waiting).not_before is None

@@ -13,6 +13,7 @@ from pipeline.domain.errors import LogReadersBusy, ReceiptNotReady
 from pipeline.pages.applicant import my_receipt
 from tests.support import factories
 from tests.support.applicants import applicant_browser, mine, owner_signed_in
+from tests.support.lottery import draw, lottery
 from tests.support.pages import text_of
 from tests.support.receipts import Folder
 
@@ -120,3 +121,16 @@ def test_nobody_gets_another_persons_receipt(application: Any, path: str) -> Non
 
     assert stranger.get(mine(application, path)).status_code == 404
     assert Client().get(mine(application, path)).status_code == 302
+
+
+def test_a_draw_between_the_reads_of_the_page_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = lottery()
+    me, *_ = factories.applications(job_id, 2)
+    read = my_receipt.read_job
+    monkeypatch.setattr(my_receipt, "read_job", lambda asked: (draw(job_id), read(asked))[1])
+
+    page = owner_signed_in(me).get(mine(me, "signed-receipt/"))
+
+    assert page.status_code == 200
+    assert page.context["card"].headline == "You take part in the draw."
+    assert page.context["card"].title

@@ -11,6 +11,7 @@ from django.test import Client
 
 from jobs.models import JobPosting, Membership, Role, User
 from pipeline.models import Application
+from pipeline.pages.live_page import STREAM_HEADER
 from pipeline.services.lifecycle import close_job, pause_job
 from tests.support import factories
 from tests.support.applicants import applicant_browser
@@ -98,8 +99,12 @@ def test_a_seat_that_nobody_who_waits_can_take_is_free(visitor: Client) -> None:
     page = text_of(visitor.get(f"/jobs/{job}/"))
 
     assert (
-        "A seat is free now. Everyone on the waitlist is in a pause after a missed deadline"
+        "A seat is free now. Everyone on the waitlist is in a pause after a missed deadline, or"
+        " asked for no seat yet, so you would not wait behind them."
     ) in page
+    assert (
+        "Everyone waiting is in a pause after a missed deadline, or asked for no seat yet." in page
+    )
     assert "would join behind" not in page
 
 
@@ -180,7 +185,6 @@ def test_the_page_says_what_changes_and_fetches_only_that(visitor: Client) -> No
     factories.applications(job, 3)
     fresh = visitor.get(f"/jobs/{job}/?fragment=1", headers={"if-none-match": html.unescape(tag)})
 
-    assert 'data-stream="/live/' in page
     assert same.status_code == 304
     assert fresh.status_code == 200
     assert "2 people are waiting. You would join behind them." in text_of(fresh)
@@ -251,3 +255,19 @@ def test_a_refused_form_is_shown_again_and_does_not_update_itself(visitor: Clien
 
     assert page.status_code == 422
     assert b"data-live=" not in page.content
+
+
+def test_only_who_is_signed_in_has_a_stream(visitor: Client) -> None:
+    job = factories.job()
+    path = f"/jobs/{job}/"
+    applicant, staff = applicant_browser(factories.applicant()), staff_of(factories.company().id)
+
+    for client in (applicant, staff):
+        assert 'data-stream="/live/' in client.get(path).content.decode()
+        assert client.get(f"{path}?fragment=1")[STREAM_HEADER].startswith("/live/")
+
+    page = visitor.get(path).content.decode()
+    assert 'data-stream=""' in page
+    assert f'data-live="{path}?fragment=1"' in page  # it still looks again by itself
+    assert 'id="live-state"' in page
+    assert visitor.get(f"{path}?fragment=1")[STREAM_HEADER] == ""

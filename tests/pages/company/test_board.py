@@ -17,7 +17,7 @@ from pipeline.models import Heartbeat
 from tests.support import factories
 from tests.support.applicants import leave, named
 from tests.support.clock import database_now, let_time_pass
-from tests.support.pages import page_of
+from tests.support.pages import page_of, text_of
 
 
 def test_the_board_shows_seats_deadlines_and_the_line_in_order(viewer: Client, job: UUID) -> None:
@@ -215,3 +215,33 @@ def test_the_last_day_is_drawn_on_the_page_but_not_again_with_each_change(
 ) -> None:
     assert "The last 24 hours" in page_of(viewer, f"/company/jobs/{job}/")
     assert "The last 24 hours" not in page_of(viewer, f"/company/jobs/{job}/?fragment=1")
+
+
+def test_a_page_of_the_line_may_begin_or_end_with_somebody_who_has_no_place(
+    viewer: Client, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.selectors.board.WAITING_SHOWN", 3)
+    job = factories.job(company_id=company.id)
+    factories.application(job)
+    for verified in (False, True, True, True, False, False):
+        factories.application(job, verified=verified)
+
+    first = text_of(viewer.get(f"/company/jobs/{job}/"))
+    second = text_of(viewer.get(f"/company/jobs/{job}/?place=3", follow=True))
+
+    assert "1 to 2 shown" in first
+    assert "3 to 3 shown" in second
+
+
+def test_a_page_of_the_line_may_have_nobody_with_a_place(
+    viewer: Client, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.selectors.board.WAITING_SHOWN", 2)
+    job = factories.job(company_id=company.id)
+    factories.application(job)
+    for _ in range(3):
+        factories.application(job, verified=False)
+
+    page = " ".join(page_of(viewer, f"/company/jobs/{job}/").split())
+
+    assert "0 people and 3 not verified</p>" in page

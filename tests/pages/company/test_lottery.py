@@ -10,6 +10,7 @@ from django.test import Client
 
 from jobs.models import Company, Job, Role
 from pipeline.models import Event
+from pipeline.services.lifecycle import pause_job
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser
@@ -125,7 +126,8 @@ def test_an_applicant_takes_part_and_then_has_a_place() -> None:
     assert "You take part in the draw." in listed
     assert "applied before the draw. The order of everyone" in before
     assert "you take no part in it" in leaving
-    assert places
+    assert "The order is still to be drawn by lot. Nobody has a place before that." in places
+    assert "Every change" not in places
     number = list(
         Event.objects.filter(job_id=job_id, event="PLACED")
         .order_by("seq")
@@ -134,7 +136,7 @@ def test_an_applicant_takes_part_and_then_has_a_place() -> None:
     says = ["It is your turn.", "You are next in line."]
     assert (says[number] if number < 2 else f"number {number} of 3") in after
     assert "The order was drawn" in after
-    assert page_of(browser, f"{path}places/")
+    assert "The order is still to be drawn" not in page_of(browser, f"{path}places/")
 
 
 def test_the_company_sees_the_draw_and_its_places_in_the_timeline(
@@ -152,3 +154,26 @@ def test_the_company_sees_the_draw_and_its_places_in_the_timeline(
     assert "the order of the 3 applications in line was drawn by lot" in timeline
     assert "Placed by the draw" in timeline
     assert "The order is drawn by lot" not in page_of(owner, f"/company/jobs/{job_id}/")
+
+
+def test_the_board_numbers_nobody_before_the_draw(
+    owner: Client, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.selectors.board.WAITING_SHOWN", 2)
+    job_id = lottery(company_id=company.id)
+    factories.applications(job_id, 4)
+
+    before = page_of(owner, f"/company/jobs/{job_id}/")
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+    paused = page_of(owner, f"/company/jobs/{job_id}/")
+    draw(job_id)
+    after = page_of(owner, f"/company/jobs/{job_id}/")
+
+    number = '<span class="vh">Number </span>'
+    assert number not in before
+    assert "No place yet" in before
+    assert "Go to a number in line" not in before
+    assert "When you resume, people can apply again." in paused
+    assert number in after
+    assert "1 to 2" in after
+    assert "promoted at once" in after

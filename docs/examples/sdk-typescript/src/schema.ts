@@ -8418,7 +8418,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            400: components["responses"]["MalformedRequestOrValidationError"];
+            400: components["responses"]["InvalidScheduleOrMalformedRequestOrValidationError"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];

@@ -78,7 +78,8 @@ _CLOSING: dict[str, Any] = {
     "about": "Repeating it is harmless. A closed job cannot be opened or paused, and a draft"
     " cannot be paused or closed.",
 }
-_OPENING = _CLOSING | {"refuses": (*_CLOSING["refuses"], SANDBOX_FULL)}
+_PAUSING = _CLOSING | {"refuses": (*_CLOSING["refuses"], SANDBOX_FULL)}
+_OPENING = _PAUSING | {"refuses": (*_PAUSING["refuses"], INVALID_SCHEDULE)}
 
 
 class Jobs(Endpoint):
@@ -233,7 +234,7 @@ class OpenJob(Endpoint):
 class PauseJob(Endpoint):
     """`/jobs/{id}/pause`"""
 
-    @describes("pause_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_OPENING)
+    @describes("pause_job", Tag.JOBS, Action.OPEN_OR_PAUSE_JOB, JobOut, **_PAUSING)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Pause a job: it takes no applications and promotes nobody."""
         return _change_job_status(request, job_id, Action.OPEN_OR_PAUSE_JOB, pause_job)
