@@ -100,7 +100,6 @@ def _board_context(
     places = [seen.position for seen in rows if seen.position]
     is_paged = "waiting_next" in urls or "waiting_first" in urls
     is_closed = shown.job.status == JobStatus.CLOSED
-    is_front = not places or places[0] == 1
     idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
     return {
         "member": member,
@@ -120,7 +119,7 @@ def _board_context(
         "idle_more": max(0, idle - IDLE_SHOWN),
         "most_seats": MAX_CAPACITY,
         **_recent_on_board(request, shown),
-        "more_seats": is_front
+        "more_seats": places[:1] in ([], [1])
         and consequence_of_capacity(
             shown.job, shown.job.capacity + 1, _eligible_on_board(shown)[:1]
         ),
