@@ -31,6 +31,10 @@ FIRST_DIGEST = bytes(32)
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that change something about a place, and leave it where it is.
 KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
+# What these leave as it was, besides.
+MISSES = ("decay_count", "eligible_at")
+UNTOUCHED = {"VERIFIED": (*MISSES, "not_before"), "DEFERRED": MISSES}
+UNTOUCHED["PLACED"] = UNTOUCHED["VERIFIED"]
 Facts = dict[str, Any]
 
 
@@ -263,21 +267,33 @@ class Line:
     def false_places(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
         """Say what no rule allows about a place after an event."""
         event, old, new = row["event"], key_of(before), key_of(now)
-        if (event == "PLACED") != bool(self.to_place):
-            yield "is not what the draw by lot has next"
-        elif event == "PLACED" and self.to_place.pop() != row["application"]:
-            yield "placed somebody else than the draw by lot says"
-        if now["status"] in SEATED and self.draw_at and not self.seed:
-            yield "gave a seat before the draw"
+        yield from self.false_draws(row, now)
         if now["status"] in SEATED and before.get("status", WAITING) not in (WAITING, *SEATED):
             yield "gave a seat to somebody who had left"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
             yield "gave back a place that this person never held"
+        elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
+            yield "changed the misses, a cool-down, or before when no seat is wanted"
         elif event in ("VERIFIED", "DEFERRED") and old != new:
             yield f"{KEPT[event]} and changed the place"
         joins = now["status"] == WAITING and event not in ("REINSTATED", *KEPT)
         if joins and (new is None or new[0] < self.next_ticket):
             yield f"let somebody into the line at {new}, ahead of its end"
+
+    def false_draws(self, row: Facts, now: Facts) -> Iterator[str]:
+        """Say what the draw by lot does not allow about an event."""
+        event, new = row["event"], key_of(now)
+        if (event == "PLACED") != bool(self.to_place):
+            yield "is not what the draw by lot has next"
+        elif event == "PLACED" and self.to_place.pop() != row["application"]:
+            yield "placed somebody else than the draw by lot says"
+        elif event == "PLACED" and (new is None or new[0] != self.next_ticket):
+            yield f"placed somebody at {new}, which is not the next place of the draw"
+        if self.draw_at and not self.seed:
+            if now["status"] in SEATED:
+                yield "gave a seat before the draw"
+            if event == "APPLIED" and row["at"] >= self.draw_at:
+                yield "let somebody into the draw after its time"
 
     def check_my_key(self, row: Facts, before: Facts, now: Facts) -> None:
         """Name each event that changed my place in the order."""
@@ -324,6 +340,8 @@ class Line:
         me = self.people.get(self.me)
         if me is None:
             return ["the log does not know this application"]
+        if self.to_place:
+            return ["the log ends here, before the draw by lot has placed everybody"]
         in_line = (each for each in self.people.values() if each["status"] == WAITING)
         waiting = [each for each in in_line if not each.get("verify_by")]
         drawn = bool(self.seed) or not self.draw_at

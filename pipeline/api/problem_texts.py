@@ -136,9 +136,9 @@ PROBLEM_TEXTS = {
         "Go on with a job that it has, or create another.",
     ),
     "LIMIT_REACHED": ProblemText(
-        "the company has its maximum number of schedules or webhook endpoints, or the job of"
-        " planned seats",
-        "Delete one that is not needed.",
+        "the company has its maximum number of schedules or webhook endpoints, the job of planned"
+        " seats, or its draw by lot of people",
+        "Delete one that is not needed; apply to the job after its draw.",
     ),
     "IDEMPOTENCY_KEY_IN_USE": ProblemText(
         "the first request with this key is still running",

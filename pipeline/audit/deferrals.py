@@ -32,6 +32,8 @@ class Held(NamedTuple):
 def wrong_deferral(event: Event, place: PastPlace, before: Held) -> str:
     """Say what is wrong about a deferral, or an event that one forbids; nothing if all is well.
 
+    A draw by lot changes nothing but the place.
+
     `place` is the one after the event.
     """
     held, until = Held.of(place), place.not_before
@@ -43,6 +45,9 @@ def wrong_deferral(event: Event, place: PastPlace, before: Held) -> str:
         if until and not event.at < until <= event.at + DEFER_WITHIN:
             return f"it defers a turn to {until}"
         return ""
+    if event.event == EventType.PLACED:
+        placed = before._replace(ticket=place.ticket, tie=place.tie)
+        return "" if held == placed else "it places somebody by lot, and changes more than that"
     if until != (before.not_before if place.status is Status.WAITLIST else None):
         return f"{event.event} must not change before when no seat is wanted"
     if before.not_before and place.status.holds_seat and before.not_before > event.at:

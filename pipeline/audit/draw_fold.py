@@ -22,6 +22,11 @@ class DrawFold:
         self._seq = 0
         self._to_place: list[UUID] = []
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Tell whether the draw still has somebody to place."""
+        return bool(self._to_place)
+
     def check_job_event(self, event: Event, waiting: Collection[UUID], *, is_open: bool) -> str:
         """Check a job's event: the announced time stays once the job is open, the draw comes once.
 
@@ -58,7 +63,10 @@ class DrawFold:
                 return "its place is not the next one of the draw"
         elif self._to_place:
             return "it comes before everybody has been placed by the draw"
-        seated = event.to_status is not None and Status(event.to_status).holds_seat
-        if seated and self.draw_at is not None and self.drawn_at is None:
+        if self.draw_at is None or self.drawn_at is not None:
+            return ""
+        if event.to_status is not None and Status(event.to_status).holds_seat:
             return "it gives a seat before the draw"
+        if event.event == EventType.APPLIED and event.at >= self.draw_at:
+            return "it lets somebody into the draw after its time"
         return ""

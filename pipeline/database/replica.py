@@ -3,7 +3,9 @@
 A function that only reads is marked with `reads_replica`. It runs on the replica if that has
 replayed everything that was committed before the function was called, whoever committed it. So a
 client that has just changed something, or was told of a change, reads it. Otherwise, and whenever
-the replica fails, the function runs on the primary.
+the replica fails or follows another history than the primary, the function runs on the primary.
+It can be ahead: it may replay a change that the primary confirms only once its synchronous standby
+has it. What must not show such a change is not marked.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum, auto
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import psycopg
 from django.conf import settings
 from django.db import (
     DEFAULT_DB_ALIAS,
+    DatabaseError,
     InterfaceError,
     NotSupportedError,
     OperationalError,
@@ -36,14 +41,34 @@ REPLICA = "replica"
 WAIT_SECONDS = 0.05
 LAG_REST_SECONDS, FAILURE_REST_SECONDS = 1.0, 5.0
 STEP_SECONDS = 0.001
-# What a commit has waited for. With synchronous_commit = off, commits wait for nothing.
+# The place that a commit has waited for (with synchronous_commit = off, commits wait for nothing),
+# what tells this server's history from others', and the newest event.
 _COMMITTED = """
 SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
-            THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END::text
+            THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END::text,
+       (SELECT system_identifier FROM pg_control_system()),
+       pg_walfile_name(pg_current_wal_insert_lsn()),
+       pg_postmaster_start_time()::text,
+       newest.id, newest.hash
+FROM (SELECT) once
+LEFT JOIN (SELECT id, hash FROM pipeline_event ORDER BY id DESC LIMIT 1) newest ON true
 """
-# A server that was promoted is no replica of this primary any more.
-_IS_CURRENT = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn"
+# A server that was promoted is no replica of this primary any more. The timeline is that of the
+# last restartpoint, or of what was written to its disk since.
+_LOOK = """
+SELECT pg_is_in_recovery()
+       AND (SELECT system_identifier FROM pg_control_system()) = %(system)s
+       AND greatest((SELECT timeline_id FROM pg_control_checkpoint()),
+                    (SELECT min_recovery_end_timeline FROM pg_control_recovery())) = %(timeline)s,
+       pg_last_wal_replay_lsn() >= %(lsn)s::pg_lsn,
+       %(event)s::bigint IS NULL
+       OR EXISTS (SELECT FROM pipeline_event WHERE id = %(event)s AND hash = %(hash)s),
+       pg_postmaster_start_time()::text
+"""
+_NEWEST = "SELECT id, hash FROM pipeline_event ORDER BY id DESC LIMIT 1"
+_HAS_EVENT = "SELECT EXISTS (SELECT FROM pipeline_event WHERE id = %s AND hash = %s)"
 _FAILURES = (OperationalError, InterfaceError, NotSupportedError)
+_ANY_ERROR = (DatabaseError, InterfaceError)
 
 READS = Counter(
     "nextinline_replica_reads",
@@ -53,10 +78,48 @@ READS = Counter(
 )
 
 
+class Committed(NamedTuple):
+    """A place in the primary's log, and the history that it is a place in."""
+
+    lsn: str
+    system: int
+    timeline: int
+    started: str
+    event: int | None
+    hash: bytes | None
+
+
+class ReplicaState(Enum):
+    """Result of comparing a replica with the primary. A STRANGER follows another history."""
+
+    CURRENT = auto()
+    BEHIND = auto()
+    STRANGER = auto()
+
+
 class _Rest:
     """Time until which this process leaves the replica alone."""
 
     until = float("-inf")
+
+
+class _Proven:
+    """Starts of the primary and of the replica that were last seen to share their history."""
+
+    starts = ("", "")
+
+
+_only_primary = ContextVar("only_primary", default=False)
+
+
+@contextmanager
+def primary_alone() -> Iterator[None]:
+    """Let marked functions read from the primary in the block, as if there were no replica."""
+    token = _only_primary.set(True)
+    try:
+        yield
+    finally:
+        _only_primary.reset(token)
 
 
 @contextmanager
@@ -67,7 +130,10 @@ def replica_if_current() -> Iterator[bool]:
     raised, and the next blocks read from the primary.
     """
     usual: Any = connections[DEFAULT_DB_ALIAS]
-    if REPLICA not in settings.DATABASES or usual.in_atomic_block or usual.alias == REPLICA:
+    if REPLICA not in settings.DATABASES or _only_primary.get():
+        yield False
+        return
+    if usual.in_atomic_block or usual.alias == REPLICA:
         yield False
         return
     replica: Any = connections[REPLICA]
@@ -110,40 +176,78 @@ def reads_replica(read: Callable[P, R]) -> Callable[P, R]:
 
 
 def _is_replica_ready(replica: Any) -> bool:
-    committed = committed_place()  # the primary's errors are not the replica's
     try:
-        is_current = replica_is_current(replica, committed)
-    except _FAILURES as error:
+        committed = committed_place()
+    except _ANY_ERROR as error:
+        # It is in recovery itself, say. The read runs there, and meets errors of its own.
+        _leave_alone(replica, f"the primary does not say what it has committed: {error}")
+        return False
+    try:
+        state = state_of_replica(replica, committed)
+    except _ANY_ERROR as error:
         _leave_alone(replica, error)
         return False
-    if not is_current:
+    if state is ReplicaState.STRANGER:
+        _leave_alone(replica, "it is no replica of this primary")
+    elif state is ReplicaState.BEHIND:
         _Rest.until = time.monotonic() + LAG_REST_SECONDS
-    return is_current
+    return state is ReplicaState.CURRENT
 
 
-def _leave_alone(replica: Any, error: Exception) -> None:
+def _leave_alone(replica: Any, reason: object) -> None:
     _Rest.until = time.monotonic() + FAILURE_REST_SECONDS
-    log.warning("the replica failed, so the primary serves its reads: %s", error)
+    log.warning("the replica is left alone, and the primary serves its reads: %s", reason)
     replica.close()
 
 
-def committed_place() -> str:
-    """Return the place in the primary's log that holds everything that is committed."""
+def committed_place() -> Committed:
+    """Return the place in the primary's log that holds everything that is committed.
+
+    Raises django.db's errors, also if the server is in recovery.
+    """
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         cursor.execute(_COMMITTED)
-        return str(cursor.fetchone()[0])
+        lsn, system, segment, started, event, digest = cursor.fetchone()
+    return Committed(lsn, system, int(segment[:8], 16), started, event, digest)
 
 
-def replica_is_current(replica: Any, committed: str) -> bool:
+def state_of_replica(replica: Any, committed: Committed) -> ReplicaState:
     """Tell whether the replica has replayed the log up to a place, after a short wait for it.
+
+    A server can have replayed a place with the same number in another history: after a restore,
+    or after the promotion of a standby that lacked the end. Therefore system and timeline have to
+    be the primary's, the primary's newest event has to be there, and, once after each start of
+    either server, the replica's newest event on the primary.
 
     Raises django.db's errors if it does not answer.
     """
     end = time.monotonic() + WAIT_SECONDS
+    had_reached = False
     with replica.cursor() as cursor:
         while True:
-            cursor.execute(_IS_CURRENT, [committed])
-            (is_current,) = cursor.fetchone()
-            if is_current or time.monotonic() >= end:
-                return bool(is_current)
+            cursor.execute(_LOOK, committed._asdict())
+            is_related, has_reached, has_newest, started = cursor.fetchone()
+            if not is_related:
+                return ReplicaState.STRANGER
+            if has_reached and has_newest and _is_history_shared(cursor, committed, started):
+                return ReplicaState.CURRENT
+            if time.monotonic() >= end:
+                # This look began after the place was reached, and misses what was there.
+                return ReplicaState.STRANGER if had_reached else ReplicaState.BEHIND
+            had_reached = has_reached
             time.sleep(STEP_SECONDS)
+
+
+def _is_history_shared(replica_cursor: Any, committed: Committed, replica_started: str) -> bool:
+    starts = (committed.started, replica_started)
+    if _Proven.starts == starts:
+        return True
+    replica_cursor.execute(_NEWEST)
+    newest = replica_cursor.fetchone()
+    if newest:
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute(_HAS_EVENT, newest)
+            if not cursor.fetchone()[0]:
+                return False
+    _Proven.starts = starts
+    return True

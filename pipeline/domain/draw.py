@@ -16,6 +16,9 @@ from uuid import UUID
 ALGORITHM = "sha256(seed || opaque_id)"
 # A draw is announced at most this long before it.
 LONGEST_TO_DRAW = timedelta(days=90)
+# The most people on a waitlist whose order is still to be drawn, because the draw of all of them
+# holds the lock of the line.
+MOST_IN_DRAW = 10_000
 
 
 def opaque_id(job_id: UUID, application_id: UUID) -> str:

@@ -123,6 +123,13 @@ class JobNotOpen(LineError):
     message = "This job does not take applications because it is {status}."
 
 
+class DrawFull(LineError):
+    message = (
+        "{limit:,} people already take part in the draw by lot, and it takes no more. Apply after"
+        " the draw."
+    )
+
+
 class IllegalMove(LineError):
     message = "{move} is not possible from {status}."
 

@@ -20,7 +20,13 @@ from django.db.models.functions import Now
 
 from applicants.services import checked_applicant_address, find_or_create_applicants
 from jobs.models import Job, JobStatus
-from pipeline.domain.errors import AlreadyApplied, ApplicantNotFound, JobNotOpen, SandboxFull
+from pipeline.domain.errors import (
+    AlreadyApplied,
+    ApplicantNotFound,
+    DrawFull,
+    JobNotOpen,
+    SandboxFull,
+)
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.imports.read_file import read_file
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
@@ -199,6 +205,8 @@ def _admit_row(
         return Refusal.ERASED
     except AlreadyApplied:
         return Refusal.ALREADY_APPLIED
+    except DrawFull:
+        return Refusal.DRAW_FULL
     return None
 
 

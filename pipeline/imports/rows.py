@@ -17,6 +17,7 @@ class Refusal(StrEnum):
     BAD_EMAIL = "BAD_EMAIL"
     DUPLICATE = "DUPLICATE"
     ALREADY_APPLIED = "ALREADY_APPLIED"
+    DRAW_FULL = "DRAW_FULL"
     ERASED = "ERASED"
 
 
@@ -29,6 +30,7 @@ WORDS = {
     Refusal.BAD_EMAIL: "Enter an email address, like name@example.org.",
     Refusal.DUPLICATE: "This email address is already in an earlier row.",
     Refusal.ALREADY_APPLIED: "This person already has an open application to this job.",
+    Refusal.DRAW_FULL: "The draw by lot takes no more people. Add this person after the draw.",
     Refusal.ERASED: "This person has asked for their data to be erased.",
 }
 

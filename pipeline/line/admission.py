@@ -8,7 +8,8 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
-from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
+from pipeline.domain import draw
+from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, DrawFull, JobNotOpen
 from pipeline.domain.states import DRAW_AT, VERIFY_WITHIN, Actor, ActorKind, Move
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import History, read_locked_application
@@ -36,17 +37,14 @@ def admit(
     A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits.
     Nobody unverified gets a seat, and before a draw nobody does. An unverified application of the
     same person is taken over: it keeps its place and gets the new name. Does not write the line.
-    Raises JobNotOpen, AlreadyApplied, AlreadyDecided.
+    Raises JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided.
     """
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
     if history.unverified and verified:
         job.zones[history.unverified] = history.time_zone
         return _admit_own_application(job, history.unverified, name=name, actor=actor)
-    if history.live:
-        raise AlreadyApplied(existing_id=history.live)
-    if history.decided and actor.kind is not ActorKind.COMPANY:
-        raise AlreadyDecided(existing_id=history.decided)
+    _check_new_application(job, history, actor, verified=verified)
     new_id = application_id or uuid7()
     job.zones[new_id] = history.time_zone
     application = _new_application(job, history, new_id, applicant_id, name, verified=verified)
@@ -63,6 +61,22 @@ def admit(
     if end:
         job.due(end)
     return application
+
+
+def _check_new_application(
+    job: LockedJob, history: History, actor: Actor, *, verified: bool
+) -> None:
+    """Refuse another application of somebody in line or decided on, and one to a full draw.
+
+    Whoever has not proved the address learns that a draw is full before whether it is in line.
+    """
+    is_full = job.awaits_draw and job.waitlist_count >= draw.MOST_IN_DRAW
+    if is_full and not (history.live and verified):
+        raise DrawFull(limit=draw.MOST_IN_DRAW)
+    if history.live:
+        raise AlreadyApplied(existing_id=history.live)
+    if history.decided and actor.kind is not ActorKind.COMPANY:
+        raise AlreadyDecided(existing_id=history.decided)
 
 
 def _new_application(

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from jobs.models import Job
-from pipeline.domain.draw import LONGEST_TO_DRAW
+from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
 from pipeline.pages.forms import PlainForm
 from pipeline.wording.english import time_in_words
 
@@ -63,7 +63,7 @@ class DrawForm(PlainForm):
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         error_messages={"invalid": "Enter a date, like 2027-01-31."},
         help_text=f"At most {LONGEST_TO_DRAW.days} days ahead. It cannot change once the job is"
-        " open. Until then nobody gets a seat.",
+        f" open. Until then nobody gets a seat, and at most {MOST_IN_DRAW:,} people can apply.",
     )
     draw_time = forms.TimeField(
         label="Time of the draw",

@@ -4,6 +4,9 @@ Rows get their ids before their transactions commit, so a reader that remembers 
 has seen would miss the rows that commit later with lower ones. The feed is ordered by (`txid`,
 `id`) and stops before the oldest transaction that is still running, so it is complete: whatever
 commits later has a higher `txid`. Within one job, this is the order of `seq`.
+
+It is read from the primary alone: a replica can show an event that a failover then undoes, and
+readers keep what they were sent.
 """
 
 from __future__ import annotations
@@ -13,7 +16,6 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import UnknownPlace
 from pipeline.models import Event
 from pipeline.selectors.page import Page
@@ -45,7 +47,6 @@ ORDER BY txid DESC, id DESC LIMIT 1
 """
 
 
-@reads_replica
 def end_of_feed(company_id: UUID) -> FeedPlace | None:
     """Return the place after the last event in a company's feed; None if it is empty. One query."""
     with connection.cursor() as cursor:
@@ -54,7 +55,6 @@ def end_of_feed(company_id: UUID) -> FeedPlace | None:
     return FeedPlace(*row) if row else None
 
 
-@reads_replica
 def feed_of(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:
     """Return a page of a company's feed after a place (two queries), or from its start (one).
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 # The aggregates over all events of one application, besides its last event.
 _TIMES = """
     min(at) AS applied_at,
-    max(at) FILTER (WHERE event NOT IN ('DEADLINE_EXTENDED', 'VERIFIED', 'DEFERRED'))
+    max(at) FILTER (WHERE event NOT IN (
+        'DEADLINE_EXTENDED', 'VERIFIED', 'DEFERRED', 'PLACED'))
         AS status_since,
     max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT' AND event <> 'DEADLINE_EXTENDED')
         AS promoted_at,

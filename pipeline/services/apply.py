@@ -61,7 +61,8 @@ def apply(
     already has an application with that id, it is returned and nothing else happens.
 
     `reference`: the company's own `external_id` and `metadata` for the application. Raises
-    JobNotFound, ApplicantNotFound, JobNotOpen, AlreadyApplied, AlreadyDecided, ExternalIdTaken.
+    JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided,
+    ExternalIdTaken.
     """
     return _turns.take(
         job_id, Request(applicant_id or email, name, actor, verified, application_id, reference)

@@ -48,7 +48,7 @@ def apply_unverified(
 
     Even if a seat is free, the application waits until the person proves the address. Only the
     email mentions an earlier application. `application_id` as in `apply`, `requester` as in
-    `send_code`. Raises JobNotOpen, JobNotFound.
+    `send_code`. Raises JobNotOpen, DrawFull, JobNotFound.
     """
     if job.status != JobStatus.OPEN:
         raise JobNotOpen(status=job.status)  # before any of the person's data is stored

@@ -69,6 +69,22 @@ def test_the_log_holds_all_that_is_needed_to_draw_again() -> None:
     assert len([each for each in events if each["event"] == "PLACED"]) == 3
 
 
+def test_a_full_draw_refuses_everybody_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.domain.draw.MOST_IN_DRAW", 2)
+    job_id = lottery()
+    known, _ = factories.applications(job_id, 2)
+    path, name = f"/jobs/{job_id}/applications", {"name": "Ana"}
+
+    answers = [
+        person()[1].post(path, name),
+        Caller().post(path, name | {"email": "new@example.org"}),
+        Caller().post(path, name | {"email": known.applicant.email}),
+    ]
+
+    refused = [(each.status_code, each.json()["code"]) for each in answers]
+    assert refused == [(409, "LIMIT_REACHED")] * 3
+
+
 @pytest.mark.parametrize("days", [-1, 91])
 def test_a_draw_at_a_wrong_time_is_refused(days: int) -> None:
     answer = key_of(factories.company().id).post("/jobs", _body(days))

@@ -17,7 +17,7 @@ from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
 from tests.support import factories
-from tests.support.lottery import draw, lottery
+from tests.support.lottery import draw, draw_in_part, draw_with_a_late_comer, lottery
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,6 +44,9 @@ def _later(row: Event) -> None:
         ("DRAWN", lambda row: row.data.pop("draw_at")),
         ("DRAWN", lambda row: setattr(row, "actor_kind", "COMPANY")),
         ("PLACED", set_data(ticket=99)),
+        ("PLACED", set_data(decay_count=1)),
+        ("PLACED", set_data(eligible_at="2099-01-01T00:00:00.000000Z")),
+        ("PLACED", set_data(not_before="2099-01-01T00:00:00.000000Z")),
         ("PLACED", lambda row: setattr(row, "cause_seq", 1)),
     ],
 )
@@ -99,3 +102,21 @@ def test_a_job_row_with_another_draw_than_the_log_is_noticed(column: str) -> Non
     verdict = verify_job(job_id)
     assert (verdict.chain, verdict.replay_matches) == ("ok", False)
     assert [each for each in verdict.differences if column in each]
+
+
+def test_who_comes_after_the_time_of_the_draw_takes_no_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job_id = lottery()
+    factories.applications(job_id, 2)
+    drawn = draw_with_a_late_comer(job_id, monkeypatch)
+
+    assert first_bad_seq(job_id) == drawn.seq - 1
+
+
+def test_a_log_that_ends_in_the_middle_of_a_draw_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = lottery()
+    factories.applications(job_id, 5)
+    end = draw_in_part(job_id, monkeypatch)
+
+    assert first_bad_seq(job_id) == end + 1

@@ -119,6 +119,19 @@ def test_before_the_job_there_was_nothing() -> None:
             replay(job_id, **moment)
 
 
+def test_a_draw_by_lot_does_not_change_since_when_people_wait() -> None:
+    job_id = lottery()
+    people = {each.id: each for each in factories.applications(job_id, 4)}
+    draw(job_id)
+
+    lists = [replay(job_id).waitlist, past_state_of(job_id).waitlist]
+
+    since = {each: factories.fresh(people[each]).status_since for each in people}
+    for waiting in lists:
+        assert len(waiting) == 3
+        assert {p.application_id: p.status_since for p in waiting}.items() <= since.items()
+
+
 def test_the_future_is_not_known() -> None:
     job_id = factories.job()
 

@@ -9,9 +9,11 @@ import pytest
 
 from pipeline.domain import draw as rule
 from pipeline.line import draw as drawing
+from pipeline.line.effects import draw_ticket
+from pipeline.line.locked_job import LockedJob
 from pipeline.receipts.receipt import issue_receipt
 from tests.support import factories
-from tests.support.lottery import draw, lottery
+from tests.support.lottery import draw, draw_in_part, draw_with_a_late_comer, lottery
 from tests.support.receipts import Folder, rewrite_log, whole_log
 from tests.support.sandboxes import DAY, advance, sandbox
 
@@ -60,6 +62,74 @@ def test_another_order_than_the_seeds_is_named(
 
     assert code == 1
     assert f"event {drawn.seq + 1} placed somebody else than the draw by lot says" in said
+
+
+def test_a_place_behind_that_of_the_lot_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seed and the order are right, but the first one gets a ticket far behind."""
+    job_id = lottery()
+    factories.applications(job_id, 6)
+    first = True
+
+    def ticket(job: LockedJob, misses: int) -> tuple[int, int]:
+        nonlocal first
+        was_first, first = first, False
+        return (job.next_ticket + 1_000, job.seq + 1) if was_first else draw_ticket(job, misses)
+
+    monkeypatch.setattr(drawing, "draw_ticket", ticket)
+    drawn = draw(job_id)
+    me = next(each for each in factories.events(job_id) if each.event == "PLACED").application_id
+    assert me
+
+    code, said = folder.verify(issue_receipt(me), log=whole_log(job_id))
+
+    assert code == 1
+    assert f"event {drawn.seq + 1} placed somebody at (1007, " in said
+    assert "which is not the next place of the draw" in said
+
+
+def test_who_comes_after_the_time_of_the_draw_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = lottery()
+    mine, _ = factories.applications(job_id, 2)
+    drawn = draw_with_a_late_comer(job_id, monkeypatch)
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    assert code == 1
+    assert f"event {drawn.seq - 1} let somebody into the draw after its time" in said
+
+
+def test_a_receipt_from_the_middle_of_a_draw_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = lottery()
+    mine, *_ = factories.applications(job_id, 5)
+    draw_in_part(job_id, monkeypatch)
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    assert code == 1
+    assert "before the draw by lot has placed everybody" in said
+
+
+@pytest.mark.parametrize("change", [{"decay_count": 1}, {"not_before": "2099-01-01"}])
+def test_a_lot_that_changes_more_than_the_place_is_named(
+    folder: Folder, change: dict[str, Any]
+) -> None:
+    job_id = lottery()
+    mine, *_ = factories.applications(job_id, 3)
+    drawn = draw(job_id)
+    last = factories.events(job_id)[drawn.seq + 2]
+    assert last.event == "PLACED"
+    rewrite_log(job_id, last.seq, data=last.data | change)
+
+    code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
+
+    assert code == 1
+    assert f"event {last.seq} changed the misses, a cool-down, or before when" in said
 
 
 @pytest.mark.parametrize(

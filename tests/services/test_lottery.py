@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.audit.verify import verify_job
-from pipeline.domain.errors import DrawRefused, IllegalJobMove
+from pipeline.domain.errors import AlreadyApplied, DrawFull, DrawRefused, IllegalJobMove
 from pipeline.domain.states import ReinstatementReason
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import read_application
@@ -156,6 +156,29 @@ def test_a_closed_job_draws_nothing() -> None:
 def test_a_draw_is_announced_ahead_and_not_too_far(seconds: int) -> None:
     with pytest.raises(DrawRefused):
         lottery(seconds=seconds)
+
+
+def test_a_full_draw_takes_nobody_more_until_somebody_leaves_or_it_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.domain.draw.MOST_IN_DRAW", 3)
+    job_id = lottery()
+    first, second = factories.applications(job_id, 2)
+    unproved = factories.application(job_id, verified=False)
+
+    with pytest.raises(DrawFull):
+        factories.application(job_id)
+    with pytest.raises(AlreadyApplied):
+        factories.application(job_id, first.applicant)
+    for known in (first.applicant, factories.applicant()):  # nobody learns who has applied
+        with pytest.raises(DrawFull):
+            factories.application(job_id, known, verified=False)
+    assert factories.application(job_id, unproved.applicant).id == unproved.id
+    withdraw(application_id=second.id, actor=factories.owner_of(second))
+    factories.application(job_id)
+    assert draw(job_id).data["drawn"] == 3
+    assert factories.application(job_id).status == "WAITLIST"
+    assert_line_is_sound(job_id)
 
 
 def test_only_a_draft_changes_its_draw_and_it_opens_before_that() -> None:

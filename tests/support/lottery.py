@@ -7,9 +7,13 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from jobs.policies import Policy
+from pipeline.domain import draw as rule
+from pipeline.line import draw as drawing
 from pipeline.models import Application, Event
-from pipeline.services.lifecycle import Posting, create_job
+from pipeline.services.lifecycle import Posting, create_job, pause_job
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 
@@ -39,6 +43,23 @@ def draw(job_id: UUID) -> Event:
     let_time_pass(job_id, 601)
     factories.settle_all()
     return Event.objects.get(job_id=job_id, event="DRAWN")
+
+
+def draw_with_a_late_comer(job_id: UUID, patch: pytest.MonkeyPatch) -> Event:
+    """Let somebody in after the time of the draw, as no real service does, and draw then."""
+    with patch.context() as cheat:
+        cheat.setattr("pipeline.line.settle.draw_if_due", lambda job: job.due(job.draw_at))
+        let_time_pass(job_id, 601)
+        factories.application(job_id)
+    return draw(job_id)
+
+
+def draw_in_part(job_id: UUID, patch: pytest.MonkeyPatch) -> int:
+    """Place only the first two of a draw, with nothing after it; return the last event's seq."""
+    pause_job(job_id=job_id, actor=factories.RECRUITER)
+    with patch.context() as cheat:
+        cheat.setattr(drawing, "drawn_order", lambda *given: rule.drawn_order(*given)[:2])
+        return draw(job_id).seq + 2
 
 
 def order_by_hand(job_id: UUID, seed: str, people: list[Application]) -> list[UUID]:

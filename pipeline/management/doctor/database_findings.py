@@ -15,7 +15,7 @@ from pipeline.database.binaries import OLDEST_MAJOR
 from pipeline.database.errors import ClusterError
 from pipeline.database.instants import database_now
 from pipeline.database.pooler import SESSION, pooler_faults
-from pipeline.database.replica import REPLICA, committed_place, replica_is_current
+from pipeline.database.replica import REPLICA, ReplicaState, committed_place, state_of_replica
 from pipeline.database.roles import owners_of_tables, role_may_rewrite_log, tables_without_rights
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import Event
@@ -142,18 +142,24 @@ def replica_findings() -> Iterator[Finding]:
     if REPLICA not in settings.DATABASES:
         return
     try:
-        is_current = replica_is_current(connections[REPLICA], committed_place())
+        state = state_of_replica(connections[REPLICA], committed_place())
     except DatabaseError as error:
         yield found_problem(
             f"The replica in REPLICA_URL cannot be reached: {' '.join(str(error).split())}",
             "Start it, or remove REPLICA_URL. Until then the primary serves all reads.",
         )
         return
-    if is_current:
+    if state is ReplicaState.CURRENT:
         yield found_ok("The replica in REPLICA_URL is current.")
+    elif state is ReplicaState.STRANGER:
+        yield found_problem(
+            "The server in REPLICA_URL is no replica of this primary: its history is another.",
+            "Make it again from this primary, as docs/scaling.md says, unless the primary has just"
+            " changed: then wait, or run CHECKPOINT on it. The primary serves the reads meanwhile.",
+        )
     else:
         yield found_warning(
-            "The replica in REPLICA_URL lags, or is no replica of this primary.",
+            "The replica in REPLICA_URL lags.",
             "Look at pg_stat_replication on the primary. The primary serves the reads meanwhile.",
         )
 

@@ -16,7 +16,7 @@ from applicants.codes import Requester
 from applicants.models import Applicant
 from applicants.services import remember_time_zone
 from jobs.models import Job
-from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, JobNotOpen
+from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, DrawFull, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.pages.access import current_applicant, current_member, public_job
 from pipeline.pages.applicant.openings import opening_form, show_opening
@@ -57,7 +57,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         limit_rate_of_codes(request, address)
         requester = Requester(handle, client_address(request))
         apply_unverified(job=job_facts(job.id), name=name, email=address, requester=requester)
-    except JobNotOpen as error:
+    except (JobNotOpen, DrawFull) as error:
         messages.error(request, error_message_for(error))
         return redirect("opening", job_id)
     except TooOften as refused:
@@ -80,7 +80,7 @@ def _apply_signed_in(request: HttpRequest, job: Job, person: Applicant, name: st
         messages.info(request, "You have already applied to this job. This is your application.")
         earlier = my_live_application(person.id, job.id)
         return redirect("my_application", earlier) if earlier else redirect("dashboard")
-    except (AlreadyDecided, JobNotOpen) as error:
+    except (AlreadyDecided, DrawFull, JobNotOpen) as error:
         messages.error(request, error_message_for(error))
         return redirect("opening", job.id)
     messages.success(request, WELCOMES[Status(created.status)])

@@ -24,17 +24,18 @@ class Replica:
     binaries: Path
     data: Path
     socket_dir: Path
+    port: int = REPLICA_PORT
 
     @property
     def url(self) -> str:
         """The site's database on it."""
-        return f"postgres://nextinline_app@:{REPLICA_PORT}/{self.socket_dir}/postgres"
+        return f"postgres://nextinline_app@:{self.port}/{self.socket_dir}/postgres"
 
     def rows(self, statement: str) -> list[Any]:
         """Ask it, as its superuser."""
         host = str(self.socket_dir)
         with psycopg.connect(
-            host=host, port=REPLICA_PORT, user="postgres", dbname="postgres"
+            host=host, port=self.port, user="postgres", dbname="postgres"
         ) as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
@@ -49,7 +50,7 @@ class Replica:
 
     def start(self) -> None:
         """Start the server."""
-        options = f"-p {REPLICA_PORT} -k {self.socket_dir} -c listen_addresses= -c hot_standby=on"
+        options = f"-p {self.port} -k {self.socket_dir} -c listen_addresses= -c hot_standby=on"
         self._run("pg_ctl", "start", "-w", "-D", self.data, "-l", f"{self.data}.log", "-o", options)
 
     def stop(self) -> None:
@@ -73,14 +74,18 @@ class Replica:
 
 
 @contextmanager
-def replica_of(cluster: Cluster) -> Iterator[Replica]:
-    """A running replica of a cluster, whose files are beside the cluster's."""
-    made = Replica(
-        cluster.server.binaries.folder, cluster.base / "log" / "replica", cluster.socket_dir
-    )
+def replica_of(
+    cluster: Cluster, *, name: str = "replica", port: int = REPLICA_PORT, follows: bool = True
+) -> Iterator[Replica]:
+    """A running replica of a cluster, whose files are beside the cluster's.
+
+    If it does not follow, it goes on from there as a primary of its own.
+    """
+    folder = cluster.base / "log" / name
+    made = Replica(cluster.server.binaries.folder, folder, cluster.socket_dir, port)
     made._run(
         "pg_basebackup", "-h", cluster.socket_dir, "-p", PORT, "-U", "postgres",
-        "-D", made.data, "-X", "stream", "-R", "-c", "fast",
+        "-D", made.data, "-X", "stream", "-c", "fast", *(["-R"] if follows else []),
     )  # fmt: skip
     (made.data.parent / "embedded.conf").write_bytes((cluster.base / "embedded.conf").read_bytes())
     (made.data.parent / "embedded.conf").chmod(0o644)

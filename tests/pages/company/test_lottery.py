@@ -94,6 +94,22 @@ def test_everybody_reads_when_the_order_is_drawn() -> None:
     assert "Applications until" in page_of(Client(), f"/jobs/{job_id}/facts/")
 
 
+def test_who_comes_to_a_full_draw_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.domain.draw.MOST_IN_DRAW", 2)
+    job_id = lottery()
+    factories.applications(job_id, 2)
+    signed_in = applicant_browser(factories.applicant())
+    form = {"name": "Ana", "email": "ana@example.org"}
+
+    answers = [
+        who.post(f"/jobs/{job_id}/apply/", form, follow=True) for who in (signed_in, Client())
+    ]
+
+    for answer in answers:
+        assert "already take part in the draw by lot" in answer.content.decode()
+    assert factories.row_of(job_id).waitlist_count == 2
+
+
 def test_an_applicant_takes_part_and_then_has_a_place() -> None:
     job_id = lottery()
     waiting, *_ = factories.applications(job_id, 4)

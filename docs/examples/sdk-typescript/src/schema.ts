@@ -5928,8 +5928,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `ALREADY_DECIDED`: Already decided; `CLOCK_MOVING`: Clock still moving; `DUPLICATE_SUBMISSION`: Duplicate submission; `EXTERNAL_ID_TAKEN`: External id taken; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `JOB_NOT_OPEN`: Job not open; `SANDBOX_FULL`: Sandbox full */
-        AlreadyDecidedOrClockMovingOrDuplicateSubmissionOrExternalIdTakenOrIdempotencyKeyInUseOrJobNotOpenOrSandboxFull: {
+        /** @description `ALREADY_DECIDED`: Already decided; `CLOCK_MOVING`: Clock still moving; `DUPLICATE_SUBMISSION`: Duplicate submission; `EXTERNAL_ID_TAKEN`: External id taken; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `JOB_NOT_OPEN`: Job not open; `LIMIT_REACHED`: Limit reached; `SANDBOX_FULL`: Sandbox full */
+        AlreadyDecidedOrClockMovingOrDuplicateSubmissionOrExternalIdTakenOrIdempotencyKeyInUseOrJobNotOpenOrLimitReachedOrSandboxFull: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8097,7 +8097,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["AlreadyDecidedOrClockMovingOrDuplicateSubmissionOrExternalIdTakenOrIdempotencyKeyInUseOrJobNotOpenOrSandboxFull"];
+            409: components["responses"]["AlreadyDecidedOrClockMovingOrDuplicateSubmissionOrExternalIdTakenOrIdempotencyKeyInUseOrJobNotOpenOrLimitReachedOrSandboxFull"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];

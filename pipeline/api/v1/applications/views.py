@@ -34,6 +34,7 @@ from pipeline.api.problem_types import (
     EXTERNAL_ID_TAKEN,
     INVALID_TRANSITION,
     JOB_NOT_OPEN,
+    LIMIT_REACHED,
     PERSON_ERASED,
     SANDBOX_FULL,
 )
@@ -87,6 +88,7 @@ class JobApplications(JobApplicationList):
             ALREADY_DECIDED,
             EXTERNAL_ID_TAKEN,
             JOB_NOT_OPEN,
+            LIMIT_REACHED,
             CLOCK_MOVING,
             SANDBOX_FULL,
         ),
