@@ -109,6 +109,9 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
         "plain", "was placed by the draw", "Placed by the draw", "The order was drawn"
     ),
     EventType.DEFERRED: EventWords("wait", "chose a time", "Chose a time", "Your choice of time"),
+    EventType.PREACCEPTED: EventWords(
+        "wait", "answered in advance", "Answered in advance", "Your answer in advance"
+    ),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
     EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
     Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
@@ -150,6 +153,7 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.REINSTATED: "Got the former place back",
     EventType.PLACED: "Placed by the draw",
     EventType.DEFERRED: "Chose a time",
+    EventType.PREACCEPTED: "Answered in advance",
     EventType.WITHDRAWN: "Withdrew",
     EventType.REMOVED: "Removed, rejected or hired",
     EventType.CLOSED_OUT: "Released when the job closed",

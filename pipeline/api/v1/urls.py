@@ -56,6 +56,7 @@ urlpatterns = [
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
     path("applications/<uuid:application_id>/remove", decisions.Remove.as_view()),
     path("applications/<uuid:application_id>/defer", wishes.Defer.as_view()),
+    path("applications/<uuid:application_id>/preaccept", wishes.Preaccept.as_view()),
     path("applications/<uuid:application_id>/reinstate", decisions.Reinstate.as_view()),
     path("applications/<uuid:application_id>/emails", emails.ApplicationEmails.as_view()),
     path(
