@@ -249,7 +249,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "pipeline.api.openapi.inspector.Inspector",
     "URL_FORMAT_OVERRIDE": None,
     "EXCEPTION_HANDLER": "pipeline.api.problems.problem_response",
-    "UNAUTHENTICATED_USER": "pipeline.api.callers.Nobody",
+    "UNAUTHENTICATED_USER": "pipeline.api.callers.AnonymousCaller",
 }
 
 TRUSTED_PROXIES = env.trusted_proxies_from_env()

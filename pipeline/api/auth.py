@@ -21,7 +21,7 @@ from applicants.tokens import FIND_TOKEN
 from jobs import keys
 from jobs.keys import FIND_KEY, note_api_key_use
 from jobs.models import User
-from jobs.team import locked_companies, roles_with_sandboxes_of
+from jobs.team import locked_teams_of, team_roles_with_sandboxes_of
 from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, PortalCaller, Subject
 from pipeline.api.parameters import parameter_as_id, refuse_parameter
 from pipeline.integrations import portal_tokens
@@ -85,8 +85,8 @@ class SessionAuthentication(BaseAuthentication):
         user = get_user(browser)
         caller: Caller | None = None
         if isinstance(user, User):
-            roles, sandboxes = roles_with_sandboxes_of(user.id)
-            if not roles and (locked := locked_companies(user.id)):
+            roles, sandboxes = team_roles_with_sandboxes_of(user.id)
+            if not roles and (locked := locked_teams_of(user.id)):
                 raise PermissionDenied(
                     f"{locked[0]} requires two-step verification: see /account/."
                 )

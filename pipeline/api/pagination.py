@@ -41,7 +41,7 @@ def cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     if text is None:
         return None
     if bound := decode_cursor(text, *kinds, str):
-        if bound[-1] != _list_digest(request):
+        if bound[-1] != _digest_of_paged_list(request):
             refuse_parameter(
                 "cursor",
                 "This cursor belongs to another list, or to other filters or another order. Send"
@@ -81,15 +81,15 @@ def paginated(
     }
 
 
-def bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+def page_bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a page whose cursor is good for this list only: its path, filters and order."""
     cursor = payload["next_cursor"]
     if cursor is None:
         return payload
-    return {**payload, "next_cursor": extend_cursor(cursor, _list_digest(request))}
+    return {**payload, "next_cursor": extend_cursor(cursor, _digest_of_paged_list(request))}
 
 
-def _list_digest(request: Request) -> str:
+def _digest_of_paged_list(request: Request) -> str:
     """Return a short digest of what makes a list: its path, and the parameters that choose rows.
 
     It is no secret: it catches mistakes, and a cursor gives no access. Unknown parameters do not

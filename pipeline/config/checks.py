@@ -1,4 +1,4 @@
-"""System checks against accidentally exposed sites."""
+"""System checks of the settings: sites exposed by accident, and emails that go nowhere."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+from applicants.mail import NOWHERE
 
 _HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
 
@@ -49,3 +51,12 @@ def _is_of_this_machine(name: str) -> bool:
         return ip_address(name).is_loopback
     except ValueError:
         return name == "localhost"
+
+
+@register("environment")
+def check_that_mail_goes_somewhere(**_: Any) -> list[CheckMessage]:
+    """Warn if emails are discarded, because no applicant can then sign in."""
+    if settings.EMAIL_BACKEND != NOWHERE:
+        return []
+    hint = "Set EMAIL_URL, for example to smtp+tls://user:password@mail.example.com:587"
+    return [Warning("No email is sent: applicants get no codes.", hint=hint, id="applicants.W001")]

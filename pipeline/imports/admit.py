@@ -18,7 +18,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from applicants.services import checked_applicant_address, find_or_create_applicants
+from applicants.addresses import checked_address
+from applicants.services import find_or_create_applicants
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import (
     AlreadyApplied,
@@ -168,7 +169,7 @@ def _people_to_admit(run: ImportRun, batch: Batch) -> dict[str, UUID]:
     addresses = []
     for row in batch.rows:
         with suppress(ValidationError):
-            if not row.refusal and checked_applicant_address(row.email) == row.email:
+            if not row.refusal and checked_address(row.email) == row.email:
                 addresses.append(row.email)
     return find_or_create_applicants(addresses)
 

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models.functions import Now
 
-from applicants.services import checked_applicant_address
+from applicants.addresses import checked_address
 from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.states import Actor, Status
@@ -84,7 +84,7 @@ def _refusals_of_checked_rows(
         if found is None:
             found = Refusal.BAD_EMAIL
             with suppress(ValidationError):
-                if checked_applicant_address(row.email) == row.email:
+                if checked_address(row.email) == row.email:
                     found = None
         if found is None:
             sound.append(row)

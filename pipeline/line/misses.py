@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from applicants.models import ERASED
 from pipeline.domain.errors import AlreadyApplied, NotReinstatable
-from pipeline.domain.states import Actor, Move
+from pipeline.domain.states import Actor, Move, Outcome, Status
 from pipeline.line.admission import offer_free_seat
 from pipeline.line.event_log import LogEntry, logged_time
 from pipeline.line.locked_job import LockedJob
@@ -125,3 +125,17 @@ def give_place_back(
     )
     offer_free_seat(job, application, cause_seq=entry.seq)
     return entry
+
+
+def has_just_missed(application: Application | ApplicationRow) -> bool:
+    """Tell whether a person's last event is a miss.
+
+    Waiting after an offer means that they missed it. The end of the cool-down is kept until the
+    next offer, or until the place is given back.
+    """
+    back_in_line = (
+        application.status == Status.WAITLIST
+        and application.promoted_at is not None
+        and application.eligible_at is not None
+    )
+    return back_in_line or application.outcome == Outcome.LAPSED

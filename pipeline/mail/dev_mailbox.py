@@ -21,7 +21,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
-from applicants.mail import masked_address
+from applicants.addresses import masked_address
 
 logger = logging.getLogger(__name__)
 

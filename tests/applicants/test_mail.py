@@ -13,8 +13,8 @@ from django.core.mail import EmailMultiAlternatives
 from django.db import connection, transaction
 
 from applicants import mail as sending
-from applicants.checks import check_that_mail_goes_somewhere
 from applicants.models import PrivateEmail
+from pipeline.config.checks import check_that_mail_goes_somewhere
 from tasks.models import Task, TaskEvent
 from tests.support.task_runs import make_retries_due, run_due_tasks
 

@@ -10,7 +10,7 @@ from django.core import mail
 from django.db.models.functions import Now
 
 from jobs.models import Company, Job, Membership, Role
-from jobs.team import choose_member_emails
+from jobs.team import choose_team_member_emails
 from pipeline.models import Email, Heartbeat
 from pipeline.notifications.alerts import raise_company_alerts
 from pipeline.notifications.company_emails import alert_company, enqueue_digests
@@ -63,7 +63,7 @@ def test_a_company_without_open_jobs_gets_no_digest(team: Company) -> None:
 def test_a_member_can_switch_each_off(team: Company) -> None:
     factories.job(company_id=team.id)
     viewer = Membership.objects.get(user__email="viewer@example.org")
-    choose_member_emails(membership_id=viewer.id, digest=False)
+    choose_team_member_emails(membership_id=viewer.id, digest=False)
 
     enqueue_digests()
     alert_company(team.id, "DEAD_LETTERS")

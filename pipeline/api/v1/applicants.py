@@ -19,8 +19,8 @@ from pipeline.api.access import (
 )
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
-from pipeline.api.openapi.parameters import EXPAND_DECISION, PAGED, WITH_ADDRESS
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
+from pipeline.api.openapi.parameters import EXPAND_DECISION, PAGED, WITH_ADDRESS, fields_parameter
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, page_limit
 from pipeline.api.parameters import address_parameter
 from pipeline.api.throttles import check_throttle

@@ -14,7 +14,7 @@ from django.utils import timezone
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import MOVES, Move, Outcome, Status
 from pipeline.forecast.statements import read_prospects
-from pipeline.line.effects import has_just_missed
+from pipeline.line.misses import has_just_missed
 from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.my_applications import Mine

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from applicants.browser import new_browser_handle, remember_address_in_browser
 from applicants.codes import Requester
 from applicants.models import Applicant
-from applicants.services import remember_time_zone
+from applicants.services import remember_applicant_time_zone
 from jobs.models import Job
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, DrawFull, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind, Status
@@ -73,7 +73,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 def _apply_signed_in(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
     actor = Actor(ActorKind.APPLICANT, person.id)
     if person.time_zone != (zone := get_current_timezone_name()):
-        remember_time_zone(person.id, zone)  # before the email about it is written
+        remember_applicant_time_zone(person.id, zone)  # before the email about it is written
     try:
         created = join_line(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
     except AlreadyApplied:

@@ -12,7 +12,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.catalog import COMPANY_TYPES
-from pipeline.background.tasks import MOST_COUNTED, DeadOfType, dead_tasks_by_type, tasks_of
+from pipeline.background.dead_letters import MOST_COUNTED, DeadLettersOfType, dead_letters_by_type
+from pipeline.background.tasks import tasks_of
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, member_of_sent_form, require_access
@@ -36,7 +37,7 @@ SHOWN = 25
 class DeadLetterGroup:
     """The dead letters of one type."""
 
-    of: DeadOfType
+    of: DeadLettersOfType
     title: str
     newest: str
 
@@ -68,7 +69,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
         DeadLetterGroup(
             each, task_descriptions.describe_task_type(each.key), error_line(each.newest_error)
         )
-        for each in dead_tasks_by_type(member.company.id)
+        for each in dead_letters_by_type(member.company.id)
     ]
     last = page.rows[-1].id if page.more else None
     context: dict[str, Any] = {

@@ -14,11 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pipeline.background.catalog import paused_catalogued_types
 from pipeline.background.ownership import ids_not_owned
-from pipeline.background.tasks import (
-    last_event_id_of_task,
-    task_actors_named,
-    task_events_for_people,
-)
+from pipeline.background.task_events import last_task_event_id, task_events_for_people
+from pipeline.background.tasks import task_actors_named
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, require_access, switch_current_member
@@ -70,7 +67,7 @@ def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     paused = paused_catalogued_types(member.company.id)
     is_held = found.type.key in paused
     state = (
-        last_event_id_of_task(found.id),
+        last_task_event_id(found.id),
         found.status,
         found.progress,
         is_held,

@@ -11,8 +11,7 @@ from django.shortcuts import redirect, render
 from jobs.models import Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import ReinstatementReason
-from pipeline.line.effects import has_just_missed
-from pipeline.line.misses import read_last_miss
+from pipeline.line.misses import has_just_missed, read_last_miss
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company import consequences
 from pipeline.pages.company.forms import ReinstatementForm

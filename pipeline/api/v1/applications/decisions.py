@@ -28,7 +28,7 @@ from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
 
 
-class Remove(Endpoint):
+class RemovalDecision(Endpoint):
     """`/applications/{id}/remove`"""
 
     @describes(
@@ -54,7 +54,7 @@ class Remove(Endpoint):
         return application_answer(facts, application, private=True)
 
 
-class Reinstate(Endpoint):
+class ReinstatementDecision(Endpoint):
     """`/applications/{id}/reinstate`"""
 
     @describes(

@@ -63,10 +63,10 @@ class ApplicationEmails(Endpoint):
         after: Any = cursor_place(request, datetime, UUID)
         page = emails_page_of_application(application_id, after=after, limit=page_limit(request))
 
-        def after_email(email: SentEmail) -> str:
+        def application_email_cursor_after(email: SentEmail) -> str:
             return encode_cursor(email.row.created_at, email.id)
 
-        return endpoint_answer(request, paginated(page, email_out, after_email))
+        return endpoint_answer(request, paginated(page, email_out, application_email_cursor_after))
 
 
 class SendEmailAgain(Endpoint):

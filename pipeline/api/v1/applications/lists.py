@@ -19,8 +19,9 @@ from pipeline.api.openapi.parameters import (
     OF_APPLICATIONS,
     PAGED,
     WITH_EXTERNAL_ID,
+    fields_parameter,
 )
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, cursor_place, page_limit
 from pipeline.api.parameters import (
     choice_parameter,
@@ -76,9 +77,9 @@ class JobApplicationList(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the applications to a job, ended ones too, the latest first."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        filters, search = _list_filters(request), search_parameter(request)
+        filters, search = _application_list_filters(request), search_parameter(request)
         limit = page_limit(request)
-        order = _list_order(request)
+        order = _application_list_order(request)
         if search:
             if "sort" in request.query_params or "total" in self.expanded:
                 refuse_parameter("search", "Send neither sort nor expand=total with a search.")
@@ -92,7 +93,7 @@ class JobApplicationList(Endpoint):
                 limit=limit,
             )
         else:
-            page = _sorted_list(request, job_id, filters, order, limit)
+            page = _sorted_application_list(request, job_id, filters, order, limit)
         total: TotalOut | None = None
         if "total" in self.expanded:
             counted = count_listed_applications(job_id, filters, order)
@@ -103,7 +104,7 @@ class JobApplicationList(Endpoint):
         return endpoint_page_answer(request, payload)
 
 
-class Applications(Endpoint):
+class ApplicationList(Endpoint):
     """`/applications`"""
 
     @describes(
@@ -125,7 +126,7 @@ class Applications(Endpoint):
         return Response({"data": rows, "next_cursor": None})
 
 
-def _list_filters(request: Request) -> ApplicationFilters:
+def _application_list_filters(request: Request) -> ApplicationFilters:
     tag = text_parameter(request, "tag")
     return ApplicationFilters(
         status=choice_parameter(request, "status", Status),
@@ -142,7 +143,7 @@ def _list_filters(request: Request) -> ApplicationFilters:
     )
 
 
-def _list_order(request: Request) -> ListOrder:
+def _application_list_order(request: Request) -> ListOrder:
     by_end = any(name in request.query_params for name in _BY_END)
     name: Any = request.query_params.get("sort", "-ended_at" if by_end else USUAL_ORDER)
     if name not in ORDERS:
@@ -150,7 +151,7 @@ def _list_order(request: Request) -> ListOrder:
     return ORDERS[name]
 
 
-def _sorted_list(
+def _sorted_application_list(
     request: Request, job_id: UUID, filters: ApplicationFilters, order: ListOrder, limit: int
 ) -> ListedPage:
     place = cursor_place(request, datetime, UUID)

@@ -95,7 +95,7 @@ class ApplicationReceipt(Endpoint):
         return Response(issue_receipt(application_id))
 
 
-class ApplicationLog(Endpoint):
+class ApplicationReceiptLog(Endpoint):
     """`/applications/{id}/log`"""
 
     @describes(

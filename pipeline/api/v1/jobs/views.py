@@ -20,7 +20,7 @@ from pipeline.api.access import (
     own_job,
 )
 from pipeline.api.callers import CompanyCaller, caller_of
-from pipeline.api.conditional import conditional_answer, strong_tag, tags_to_match
+from pipeline.api.conditional import conditional_answer, etags_to_match, strong_etag
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.errors import PreconditionFailed, PreconditionRequired
 from pipeline.api.idempotency import idempotent_row_id
@@ -31,8 +31,9 @@ from pipeline.api.openapi.parameters import (
     METADATA,
     PAGED,
     SEARCH,
+    fields_parameter,
 )
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_id, page_limit, paginated
 from pipeline.api.parameters import (
     choice_parameter,
@@ -51,7 +52,7 @@ from pipeline.api.problem_types import (
 )
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
-from pipeline.api.v1.fields import Nothing, reference_in
+from pipeline.api.v1.fields import Nothing, reference_in_fields
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
 from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
 from pipeline.api.v1.outputs import PageOf
@@ -141,7 +142,7 @@ class Jobs(Endpoint):
             draw_at=given.get("draw_at"),
             actor=caller.actor,
             job_id=idempotent_row_id(request),
-            reference=reference_in(given),
+            reference=reference_in_fields(given),
         )
         return _job_answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
 
@@ -201,7 +202,7 @@ class OneJob(Endpoint):
             capacity=given.get("capacity"),
             policy=given.get("policy", {}),
             posting=_job_texts(given),
-            reference=reference_in(given),
+            reference=reference_in_fields(given),
             draw_at=given.get("draw_at"),
         )
         update_job(job_id=job_id, changes=change, actor=caller.actor, seen=seen)
@@ -274,12 +275,12 @@ def _change_job_status(
 
 
 def _job_version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version | None:
-    tags = tags_to_match(request)
+    tags = etags_to_match(request)
     if tags is None and needed:
         raise PreconditionRequired
     if tags is None or tags == ["*"]:
         return None
-    if strong_tag(facts.seq, facts.posting_version) not in tags:
+    if strong_etag(facts.seq, facts.posting_version) not in tags:
         raise PreconditionFailed
     return Version(facts.seq, facts.posting_version)
 
@@ -296,4 +297,4 @@ def _job_answer(
 
 
 def _job_tag(job: Job) -> str:
-    return strong_tag(job.seq, job.posting.version)
+    return strong_etag(job.seq, job.posting.version)

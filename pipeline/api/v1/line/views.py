@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from pipeline.api.access import own_job
 from pipeline.api.callers import PersonCaller, caller_of
-from pipeline.api.conditional import version_tag
+from pipeline.api.conditional import version_etag
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import (
     AFTER_SEQ,
@@ -30,8 +30,9 @@ from pipeline.api.openapi.parameters import (
     PAGED,
     REPLAY_LIMIT,
     REPLAY_SEQ,
+    fields_parameter,
 )
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import cursor_place, cursor_seq, page_limit, paginated
 from pipeline.api.parameters import (
     choice_parameter,
@@ -151,7 +152,7 @@ class LineEvents(Endpoint):
             "next_cursor": encode_cursor(page.rows[-1].seq) if page.more else None,
         }
         # The log never changes; what is shown of applications does.
-        return endpoint_answer(request, payload, "" if expands else version_tag(facts.seq))
+        return endpoint_answer(request, payload, "" if expands else version_etag(facts.seq))
 
 
 class LineReplay(Endpoint):
@@ -186,7 +187,7 @@ class LineReplay(Endpoint):
             line = replay_one_page(job_id, after=after, limit=limit, **moment)
             now = read_company_clock(facts.company_id).now if facts.is_test else database_now()
             payload = line_out(line, as_of=as_of or line.at, server_time=now)
-        return endpoint_answer(request, payload, version_tag(facts.seq))
+        return endpoint_answer(request, payload, version_etag(facts.seq))
 
 
 class LineVerify(Endpoint):
@@ -240,7 +241,7 @@ def _line_tag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
         if seen.metadata is not None
     ]
     digest = int.from_bytes(sha256(render_json(attached)).digest()[:8]) if attached else 0
-    return version_tag(facts.seq, facts.posting_version, running, digest)
+    return version_etag(facts.seq, facts.posting_version, running, digest)
 
 
 def _waitlist_in_line_view(page: Page[SeenApplication]) -> dict[str, Any]:
