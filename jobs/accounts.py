@@ -20,7 +20,7 @@ SECOND_STEPS = ("totp", "webauthn")
 
 
 @transaction.atomic
-def set_first_password(*, user_id: UUID, password: str) -> None:
+def set_first_account_password(*, user_id: UUID, password: str) -> None:
     """Set the first password of an account; the caller vouches for its address.
 
     An existing password is kept. Raises BadPassword.

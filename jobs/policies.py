@@ -11,7 +11,7 @@ from jobs.quiet_hours import (
     QuietHours,
     deadline_after,
     is_quiet_zone_known,
-    minutes_of_clock_time,
+    quiet_time_in_minutes,
     wrong_quiet_hours,
 )
 
@@ -67,7 +67,7 @@ class Policy:
             return None
         known = [each for each in (time_zone, self.quiet_time_zone) if is_quiet_zone_known(each)]
         begins, ends = (
-            None if each is None else minutes_of_clock_time(each)
+            None if each is None else quiet_time_in_minutes(each)
             for each in (self.quiet_from, self.quiet_to)
         )
         return QuietHours(begins, ends, self.quiet_weekends, [*known, "UTC"][0])

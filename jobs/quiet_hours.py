@@ -47,14 +47,14 @@ class QuietHours:
         return minute >= self.begins or minute < self.ends
 
 
-def minutes_of_clock_time(text: str) -> int:
+def quiet_time_in_minutes(text: str) -> int:
     """Return the minutes since midnight of a time like 22:00. Raises ValueError."""
     if not _CLOCK_TIME.fullmatch(text):
         raise ValueError(f"{text!r} is no time of a day like 22:00")
     return int(text[:2]) * 60 + int(text[3:])
 
 
-def running_minutes_of_day(begins: int, ends: int) -> int:
+def minutes_outside_quiet_hours(begins: int, ends: int) -> int:
     """Return how many minutes of a usual day are not quiet."""
     return _DAY_MINUTES - (ends - begins) % _DAY_MINUTES if begins != ends else 0
 
@@ -131,7 +131,9 @@ def wrong_quiet_hours(begins: str | None, ends: str | None) -> str:
     if begins is None or ends is None:
         return "Give both the beginning and the end of the quiet hours, or neither."
     try:
-        running = running_minutes_of_day(minutes_of_clock_time(begins), minutes_of_clock_time(ends))
+        running = minutes_outside_quiet_hours(
+            quiet_time_in_minutes(begins), quiet_time_in_minutes(ends)
+        )
     except ValueError:
         return "Give times of the day like 22:00."
     if running < LEAST_RUNNING_HOURS * 60:

@@ -79,7 +79,7 @@ class Endpoint(APIView):
         began = time.perf_counter()
         response = super().dispatch(request, *args, **kwargs)
         if request_log.is_on:
-            note_api_request(request, response, time.perf_counter() - began)
+            note_endpoint_request(request, response, time.perf_counter() - began)
         return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -137,7 +137,7 @@ class NothingHereEndpoint(Endpoint):
         raise NotFound
 
 
-def note_api_request(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+def note_endpoint_request(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     """Note the request of a key, or of a portal token that a key made; no other.
 
     Answers 429 are not noted: rates bound the other requests of a key, but not those.

@@ -30,7 +30,7 @@ def page_limit(request: Request) -> int:
     return whole_parameter(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
 
 
-def cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
+def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values of the row after which a page starts, or None for the first page.
 
     The kinds are those of `decode_cursor`. A cursor without a digest is read too: it is of a time
@@ -52,22 +52,22 @@ def cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     return place or refuse_parameter("cursor", "This cursor does not belong to this list.")
 
 
-def cursor_seq(request: Request) -> int:
+def page_cursor_seq(request: Request) -> int:
     """Return the seq after which a page starts: from the cursor, else `after_seq`, else 0."""
     given = whole_parameter(request, "after_seq", low=0) or 0
-    place = cursor_place(request, int)
+    place = page_cursor_place(request, int)
     return place[0] if place else given
 
 
-def cursor_number(request: Request) -> int | None:
+def page_cursor_number(request: Request) -> int | None:
     """Return the number after which a page starts, or None for the first page."""
-    place = cursor_place(request, int)
+    place = page_cursor_place(request, int)
     return place[0] if place else None
 
 
-def cursor_id(request: Request) -> UUID | None:
+def page_cursor_id(request: Request) -> UUID | None:
     """Return the id after which a page starts, or None for the first page."""
-    place = cursor_place(request, UUID)
+    place = page_cursor_place(request, UUID)
     return place[0] if place else None
 
 

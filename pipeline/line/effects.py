@@ -41,13 +41,13 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     elif move is Move.ACKNOWLEDGE:
         application.acknowledged_at = job.now
     elif application.status == Status.WAITLIST:
-        application.ticket, application.tie = draw_ticket(job, application.decay_count)
+        application.ticket, application.tie = ticket_as_effect(job, application.decay_count)
     elif application.status == Status.INACTIVE:
         application.outcome = OUTCOMES[move]
         application.ended_at = job.now
 
 
-def draw_ticket(job: LockedJob, misses: int) -> tuple[int, int]:
+def ticket_as_effect(job: LockedJob, misses: int) -> tuple[int, int]:
     """Draw the ticket and tie of a person who joins the waitlist with the next event.
 
     Without a miss it is the next ticket, which is then used up. With misses it is penalty_places

@@ -12,13 +12,13 @@ from pipeline.models import ClockAdvance, Email, Event
 from pipeline.selectors.page import Page
 
 
-def last_advances(company_id: UUID, *, most: int) -> list[ClockAdvance]:
+def last_advances_of_sandbox(company_id: UUID, *, most: int) -> list[ClockAdvance]:
     """Return the last advances of a sandbox's clock, latest first, in one query."""
     advances = ClockAdvance.objects.filter(company_id=company_id)
     return list(advances.order_by("-clock_offset_seconds")[:most])
 
 
-def events_since(company_id: UUID, at: datetime) -> list[tuple[str, int]]:
+def sandbox_events_since(company_id: UUID, at: datetime) -> list[tuple[str, int]]:
     """Return the number of events of each kind in a sandbox since a time, in one query."""
     events = Event.objects.filter(company_id=company_id, at__gte=at)
     counted = events.values_list("event").annotate(count=Count("id"))

@@ -182,7 +182,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for an event that cannot happen."""
     words = reader.value
     reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
-    seconds, quiet = _are_times_near(event), event.data.get(TIME_ZONE, "")
+    seconds, quiet = _are_times_of_sentence_near(event), event.data.get(TIME_ZONE, "")
     decided = event.event == EventType.REMOVED
     cooldown = ""
     if eligible_at is not None:
@@ -225,7 +225,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     raise KeyError((event.event, event.to_status, event.outcome))
 
 
-def _are_times_near(event: DescribedEvent) -> bool:
+def _are_times_of_sentence_near(event: DescribedEvent) -> bool:
     """Tell if the times of an event lie so near that minutes would not tell them apart."""
     if event.event == EventType.DEADLINE_EXTENDED:  # the sentence has one time only
         return False

@@ -21,7 +21,7 @@ from pipeline.models import (
     ApplicationTag,
 )
 from pipeline.privacy.erase import erase_person
-from pipeline.privacy.my_data import everything_about
+from pipeline.privacy.my_data import my_data_about
 from pipeline.selectors.annotations import annotations_of, possible_assignees, tags_in_job
 from tests.support import factories
 from tests.support.accounts import member_of
@@ -175,7 +175,7 @@ def test_the_person_reads_it_in_the_download_without_the_members_names(
 ) -> None:
     member = annotate(application, company)
 
-    kept = everything_about(Applicant.objects.get(id=application.applicant_id))
+    kept = my_data_about(Applicant.objects.get(id=application.applicant_id))
 
     (mine,) = kept["applications"]
     assert mine["kept_by_the_company"]["tags"] == ["night shift"]

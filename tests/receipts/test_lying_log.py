@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.models import Application
 from pipeline.receipts.keys import sign_receipt
-from pipeline.receipts.opaque_log import opaque_id
+from pipeline.receipts.opaque_log import opaque_id_in_draw
 from pipeline.receipts.receipt import issue_receipt
 from tests.support import factories
 from tests.support.receipts import Folder, digest_of, whole_log
@@ -31,7 +31,7 @@ def line() -> list[Application]:
 
 def said_of(rows: Rows, who: Application) -> dict[str, Any]:
     """The last thing that the log says about a person."""
-    name = opaque_id(who.job_id, who.id)
+    name = opaque_id_in_draw(who.job_id, who.id)
     return next(row for row in reversed(rows) if row["application"] == name)
 
 

@@ -14,12 +14,12 @@ from jobs.keys import MOST_KEY_DAYS, api_keys_of, create_api_key, revoke_api_key
 from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
 from jobs.models import USUAL_SCOPES, ApiKey, Scope
 from pipeline.api.access import authorize_company
-from pipeline.api.auth import refuse_long_signed_in
+from pipeline.api.auth import refuse_authenticated_long_ago
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.pagination import page_cursor_id, page_limit, paginated
 from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
@@ -89,7 +89,7 @@ class ApiKeys(Endpoint):
     def get(self, request: Request) -> Response:
         """List the company's keys, newest first, including revoked ones. Secrets are not kept."""
         caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
-        after, limit = cursor_id(request), page_limit(request)
+        after, limit = page_cursor_id(request), page_limit(request)
         page = Page.cut(api_keys_of(caller.company_id, after=after, most=limit + 1), limit)
         return endpoint_page_answer(
             request,
@@ -111,7 +111,7 @@ class ApiKeys(Endpoint):
         caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
         given = endpoint_body(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]
-        refuse_long_signed_in(request)
+        refuse_authenticated_long_ago(request)
         row, key = create_api_key(
             company_id=caller.company_id,
             name=given["name"],

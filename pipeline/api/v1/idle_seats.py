@@ -25,8 +25,8 @@ from pipeline.stats.idle_seats import (
     MOST_EVENTS,
     MOST_WEEKS,
     USUAL_WEEKS,
+    IdleSeatLedger,
     IdleSeats,
-    SeatLedger,
     count_events_for_idle_seats,
     idle_seats_of_company,
     idle_seats_of_job,
@@ -142,7 +142,7 @@ def _idle_seats_of_job_out(found: IdleSeats, zone: str) -> IdleSeatsOfJobOut:
     }
 
 
-def _idle_seats_out(ledger: SeatLedger) -> IdleSeatsOut:
+def _idle_seats_out(ledger: IdleSeatLedger) -> IdleSeatsOut:
     seconds = ledger.seconds()
     return {
         "used": seconds["used"],

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from jobs.models import Job
 from pipeline.audit.anchors import BadAnchors, problems_with_anchors
 from pipeline.audit.verify import verify_job
-from pipeline.database.replica import primary_alone
+from pipeline.database.replica import primary_without_replica
 from pipeline.domain.errors import JobNotFound
 
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, job_ids: list[UUID], anchors: Path | None, key: Path, **_: Any) -> None:
-        with primary_alone():  # a sound replica says nothing about what the primary holds
+        with primary_without_replica():  # a sound replica says nothing about what the primary holds
             failures = [self._verify(job_ids)]
             if anchors:
                 failures.append(self._compare(anchors, key, job_ids))

@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection
 
 from applicants.services import find_or_create_applicant
 from jobs.models import JobStatus
-from pipeline.config.demo import demo_address
+from pipeline.config.demo_addresses import demo_address
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor, ActorKind, Outcome, Reason, Status

@@ -144,7 +144,7 @@ def _settings_page(
 def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
     """Return label and current value of every field in which a stale form differs from the job."""
 
-    def shown_setting(value: object) -> str:
+    def setting_in_words(value: object) -> str:
         if value is None:
             return "no limit"
         if isinstance(value, bool):
@@ -153,7 +153,7 @@ def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[
 
     given = form.cleaned_data
     return [
-        (str(form.fields[name].label or name.capitalize()), shown_setting(now[name]))
+        (str(form.fields[name].label or name.capitalize()), setting_in_words(now[name]))
         for name in form.fields
         if name in now and given.get(name) != now[name]
     ]

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from pipeline.domain.errors import EmailNotFound
 from pipeline.domain.permissions import Action
-from pipeline.notifications.applicant_emails import recorded_message
+from pipeline.notifications.applicant_emails import recorded_applicant_email
 from pipeline.pages.access import Member, current_member, for_members, require_access
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.cursors import encode_cursor
@@ -25,7 +25,7 @@ EMAILS_SHOWN = 50
 @for_members()
 def sandbox_emails(request: HttpRequest) -> HttpResponse:
     """List the emails of the sandbox, latest first."""
-    member = _member_of_sandbox(request)
+    member = _member_reading_sandbox_emails(request)
     place = page_place_in_url(request, "after", datetime, UUID)
     after = (place[0], place[1]) if place else None
     page = emails_of_sandbox(member.company.id, after=after, limit=EMAILS_SHOWN)
@@ -44,9 +44,9 @@ def sandbox_emails(request: HttpRequest) -> HttpResponse:
 @for_members()
 def sandbox_email(request: HttpRequest, email_id: UUID) -> HttpResponse:
     """Show one email as the person would have read it."""
-    member = _member_of_sandbox(request)
+    member = _member_reading_sandbox_emails(request)
     email = email_of_sandbox(member.company.id, email_id)
-    message = recorded_message(email)
+    message = recorded_applicant_email(email)
     if message is None:  # the person was erased
         raise EmailNotFound
     may_confirm = member.may(Action.ADVANCE_CLOCK)
@@ -56,7 +56,7 @@ def sandbox_email(request: HttpRequest, email_id: UUID) -> HttpResponse:
     return response
 
 
-def _member_of_sandbox(request: HttpRequest) -> Member:
+def _member_reading_sandbox_emails(request: HttpRequest) -> Member:
     """Return the member, if they act for a sandbox. Raises EmailNotFound (404)."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     if not member.company.is_test:

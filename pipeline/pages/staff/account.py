@@ -45,7 +45,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
-def choose_company_emails(request: HttpRequest) -> HttpResponse:
+def choose_emails_in_account(request: HttpRequest) -> HttpResponse:
     """Choose which emails the account gets for one of its companies."""
     chosen = request.POST.get("membership", "")
     member = next((each for each in current_memberships(request) if str(each.id) == chosen), None)

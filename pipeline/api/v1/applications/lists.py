@@ -22,7 +22,7 @@ from pipeline.api.openapi.parameters import (
     fields_parameter,
 )
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_id, cursor_place, page_limit
+from pipeline.api.pagination import page_cursor_id, page_cursor_place, page_limit
 from pipeline.api.parameters import (
     choice_parameter,
     flag_parameter,
@@ -47,13 +47,13 @@ from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
-    ApplicationFilters,
+    JobApplicationFilters,
     ListedPage,
     ListOrder,
     ListPlace,
-    count_listed_applications,
-    list_applications,
-    search_applications,
+    count_job_applications,
+    list_job_applications,
+    search_job_applications,
 )
 from pipeline.selectors.search import NamePlace
 
@@ -83,8 +83,8 @@ class JobApplicationList(Endpoint):
         if search:
             if "sort" in request.query_params or "total" in self.expanded:
                 refuse_parameter("search", "Send neither sort nor expand=total with a search.")
-            place = cursor_place(request, str, UUID)
-            page = search_applications(
+            place = page_cursor_place(request, str, UUID)
+            page = search_job_applications(
                 job.company_id,
                 job_id,
                 search,
@@ -96,7 +96,7 @@ class JobApplicationList(Endpoint):
             page = _sorted_application_list(request, job_id, filters, order, limit)
         total: TotalOut | None = None
         if "total" in self.expanded:
-            counted = count_listed_applications(job_id, filters, order)
+            counted = count_job_applications(job_id, filters, order)
             total = {"count": counted.people, "exact": counted.exact}
         rows = applications_out(page.rows, with_decisions="decision" in self.expanded)
         next_cursor = encode_cursor(*page.next) if page.next else None
@@ -117,7 +117,7 @@ class ApplicationList(Endpoint):
     def get(self, request: Request) -> Response:
         """Find the company's application with an `external_id`: one or none."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        page_limit(request), cursor_id(request)
+        page_limit(request), page_cursor_id(request)
         external_id = text_parameter(request, "external_id")
         if external_id is None or not request.query_params["external_id"]:
             refuse_parameter("external_id", "Send the application's external_id.")
@@ -126,9 +126,9 @@ class ApplicationList(Endpoint):
         return Response({"data": rows, "next_cursor": None})
 
 
-def _application_list_filters(request: Request) -> ApplicationFilters:
+def _application_list_filters(request: Request) -> JobApplicationFilters:
     tag = text_parameter(request, "tag")
-    return ApplicationFilters(
+    return JobApplicationFilters(
         status=choice_parameter(request, "status", Status),
         outcome=choice_parameter(request, "outcome", Outcome),
         applied_after=moment_parameter(request, "applied_after"),
@@ -152,8 +152,8 @@ def _application_list_order(request: Request) -> ListOrder:
 
 
 def _sorted_application_list(
-    request: Request, job_id: UUID, filters: ApplicationFilters, order: ListOrder, limit: int
+    request: Request, job_id: UUID, filters: JobApplicationFilters, order: ListOrder, limit: int
 ) -> ListedPage:
-    place = cursor_place(request, datetime, UUID)
+    place = page_cursor_place(request, datetime, UUID)
     after = ListPlace(*place) if place else None
-    return list_applications(job_id, filters, order=order, after=after, limit=limit)
+    return list_job_applications(job_id, filters, order=order, after=after, limit=limit)

@@ -13,7 +13,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import AFTER_SEQ, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_seq, page_limit, paginated
+from pipeline.api.pagination import page_cursor_seq, page_limit, paginated
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.outputs import Count, Hash, PageOf
 from pipeline.domain.permissions import Action
@@ -112,7 +112,7 @@ class ApplicationReceiptLog(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return a page of the log of the application's line, oldest first, naming nobody."""
         facts = seen_application(caller_of(request), application_id)
-        after, limit = cursor_seq(request), page_limit(request)
+        after, limit = page_cursor_seq(request), page_limit(request)
         upto = job_facts(facts.job_id).seq
         rows = list(opaque_rows(facts.job_id, after=after, upto=min(upto, after + limit)))
         page = Page(rows, more=after + limit < upto)

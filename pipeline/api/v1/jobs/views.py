@@ -34,7 +34,7 @@ from pipeline.api.openapi.parameters import (
     fields_parameter,
 )
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.pagination import page_cursor_id, page_limit, paginated
 from pipeline.api.parameters import (
     choice_parameter,
     metadata_parameter,
@@ -98,9 +98,8 @@ class Jobs(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the open jobs, or for a company all of its own jobs."""
         caller, status = caller_of(request), choice_parameter(request, "status", JobStatus)
-        search, limit = search_parameter(request), page_limit(request)
-        after = cursor_id(request)
-        page: Page[Job] = Page([], more=False)
+        search, after = search_parameter(request), page_cursor_id(request)
+        limit, page = page_limit(request), Page[Job]([], more=False)
         if isinstance(caller, CompanyCaller):
             page = jobs_of_company(
                 authorize_company(caller, Action.READ_COMPANY).company_id,

@@ -33,7 +33,7 @@ from pipeline.api.openapi.parameters import (
     fields_parameter,
 )
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_place, cursor_seq, page_limit, paginated
+from pipeline.api.pagination import page_cursor_place, page_cursor_seq, page_limit, paginated
 from pipeline.api.parameters import (
     choice_parameter,
     digest_parameter,
@@ -111,7 +111,7 @@ class LineQueue(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        after = cursor_place(request, int, int) or BEFORE_THE_FIRST
+        after = page_cursor_place(request, int, int) or BEFORE_THE_FIRST
         page = queued_applications_of(job_id, after=after, limit=page_limit(request))
         return endpoint_answer(request, _waitlist_in_line_view(page), _line_tag(facts, page.rows))
 
@@ -137,7 +137,7 @@ class LineEvents(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; optionally of one application or event."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        after, limit = cursor_seq(request), page_limit(request)
+        after, limit = page_cursor_seq(request), page_limit(request)
         event = choice_parameter(request, "event", EventType)
         of = request.query_params.get("application")
         application_id = None if of is None else parameter_as_id(of)
@@ -180,7 +180,7 @@ class LineReplay(Endpoint):
         limit = whole_parameter(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
         moment: dict[str, Any] = {"seq": seq, "as_of": as_of}
         after = 0
-        if place := cursor_place(request, int, int):  # the same moment as on the previous page
+        if place := page_cursor_place(request, int, int):  # the same moment as on the previous page
             moment, after = {"seq": place[0]}, place[1]
         check_throttle(request, "replay", caller.log_name)
         with turn_for_heavy_read(facts.company_id, events=facts.seq):

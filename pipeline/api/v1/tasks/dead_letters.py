@@ -12,7 +12,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.pagination import page_cursor_id, page_limit, paginated
 from pipeline.api.parameters import text_parameter
 from pipeline.api.problem_types import (
     CONFIRMATION_NEEDED,
@@ -55,7 +55,7 @@ class DeadLetters(Endpoint):
         page = dead_letters_of(
             authorize_company(caller_of(request), Action.READ_COMPANY).company_id,
             type_key=text_parameter(request, "type"),
-            after=cursor_id(request),
+            after=page_cursor_id(request),
             limit=page_limit(request),
         )
         return endpoint_page_answer(request, paginated(page, task_out, task_cursor_after))

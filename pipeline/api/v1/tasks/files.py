@@ -19,7 +19,7 @@ from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.schemas import File, Tag, describes
 from pipeline.domain.permissions import Action
 from pipeline.files.read import read_file_pieces, read_stored_file
-from pipeline.imports.progress import import_of_task
+from pipeline.imports.progress import progress_of_import_task
 from pipeline.imports.refusals import report_of_refused_rows
 
 security = logging.getLogger("security")
@@ -58,7 +58,7 @@ class RefusedRowsFile(Endpoint):
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
         """Return the rows that an import refused, with the reasons, as CSV."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        seen = import_of_task(caller.company_id, task_id)
+        seen = progress_of_import_task(caller.company_id, task_id)
         return _task_file_answer(
             report_of_refused_rows(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv"
         )

@@ -16,7 +16,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endp
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS, fields_parameter
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_id, cursor_number, page_limit, paginated
+from pipeline.api.pagination import page_cursor_id, page_cursor_number, page_limit, paginated
 from pipeline.api.parameters import choice_parameter, text_parameter
 from pipeline.api.problem_types import (
     BACKPRESSURE,
@@ -79,7 +79,7 @@ class Tasks(Endpoint):
             company_id,
             status=choice_parameter(request, "status", Status),
             type_key=text_parameter(request, "type"),
-            after=cursor_id(request),
+            after=page_cursor_id(request),
             limit=page_limit(request),
         )
         paused = paused_types_among(company_id, page.rows)
@@ -186,7 +186,7 @@ class EventsOfTask(Endpoint):
         """List a task's events, oldest first, with their actors."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         task = task_of(caller.company_id, task_id)
-        after, limit = cursor_number(request), page_limit(request)
+        after, limit = page_cursor_number(request), page_limit(request)
         page = task_events_of(task.id, after=after, limit=limit)
         following = encode_cursor(page.rows[-1].id) if page.more else None
         return endpoint_page_answer(
