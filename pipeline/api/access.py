@@ -16,7 +16,7 @@ from pipeline.api.callers import AnonymousCaller, Caller, CompanyCaller, PersonC
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action, Rule
 from pipeline.selectors.applications import ApplicationFacts, application_facts
-from pipeline.selectors.jobs import JobFacts, job_facts
+from pipeline.selectors.jobs import JobFacts, read_job_facts
 from pipeline.selectors.people import person_known_to, read_person
 
 ONLY_PORTAL = (
@@ -58,7 +58,7 @@ def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
     """
     facts = getattr(caller, "subject", None)
     if not isinstance(facts, JobFacts):
-        facts = job_facts(job_id)
+        facts = read_job_facts(job_id)
     if not has_access_to_job(caller, facts.company_id, facts.status, is_test=facts.is_test):
         raise JobNotFound
     return facts

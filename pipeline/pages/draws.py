@@ -15,7 +15,7 @@ from pipeline.pages.forms import PlainForm, moment_of_form, zone_choices
 from pipeline.wording.english import time_in_words
 
 
-def draw_of_job(job: Job) -> str:
+def draw_time_on_pages(job: Job) -> str:
     """Return the time of a job's draw in words, in the reader's zone; empty without a draw."""
     return time_in_words(job.draw_at, timezone.get_current_timezone()) if job.draw_at else ""
 

@@ -14,7 +14,7 @@ from pipeline.database.instants import one_instant
 from pipeline.domain.errors import ReceiptNotReady
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
-from pipeline.receipts.keys import sign_receipt
+from pipeline.receipts.keys import sign_receipt_with_key
 from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_log_digest, opaque_rows
 from pipeline.selectors.applications import SeenApplication, read_application
 
@@ -42,7 +42,7 @@ def issue_receipt(application_id: UUID) -> dict[str, Any]:
         cache.set(key, (reached, digest.hex(), head), timeout=None)
     if reached < job.seq:
         raise ReceiptNotReady(done=reached, events=job.seq)
-    return sign_receipt(receipt_facts(seen, job, digest))
+    return sign_receipt_with_key(receipt_facts(seen, job, digest))
 
 
 def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, Any]:

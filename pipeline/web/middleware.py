@@ -25,7 +25,7 @@ from django.middleware.security import SecurityMiddleware
 from django.utils import timezone
 from django.utils.log import log_response
 
-from pipeline.web.caller import CallerName
+from pipeline.web.caller_name import CallerName
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_address
 from tasks.log_context import add_log_fields, bound_log_fields
 

@@ -18,7 +18,7 @@ from django.db import transaction
 from uuid_utils.compat import uuid7
 
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.models.webhooks import webhook_message_id
+from pipeline.models.webhooks import webhook_model_message_id
 from pipeline.webhooks import sql
 from pipeline.webhooks.client import Answer, Failure, Outgoing, WebhookClient
 from pipeline.webhooks.endpoints import switch_off_webhook_endpoint
@@ -184,7 +184,7 @@ class DeliveryRun:
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
         """Sign a delivery; if its secret cannot be read, it fails unsent."""
-        name, body = webhook_message_id(waiting.id), waiting.body.encode()
+        name, body = webhook_model_message_id(waiting.id), waiting.body.encode()
         now = datetime.now(UTC)
         headers = {
             "content-type": "application/json",

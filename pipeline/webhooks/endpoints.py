@@ -24,7 +24,7 @@ from pipeline.line.company_clock import read_company_clock
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.company_emails import email_alert_to_company
 from pipeline.webhooks.addresses import checked_webhook_url
-from pipeline.webhooks.queue import Occurrence, wake_webhook_queue
+from pipeline.webhooks.queue import QueuedOccurrence, wake_webhook_queue
 from pipeline.webhooks.signing import (
     TAG_BYTES,
     SecretUnreadable,
@@ -166,7 +166,7 @@ def send_test_to_endpoint(*, company_id: UUID, endpoint_id: UUID) -> WebhookDeli
         if not endpoint.is_active:
             raise WebhookOff
         clock = read_company_clock(company_id)
-        test = Occurrence(
+        test = QueuedOccurrence(
             source=f"test:{uuid7()}",
             type=TEST,
             at=clock.now,

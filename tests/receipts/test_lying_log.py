@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.models import Application
-from pipeline.receipts.keys import sign_receipt
+from pipeline.receipts.keys import sign_receipt_with_key
 from pipeline.receipts.opaque_log import opaque_id_in_draw
 from pipeline.receipts.receipt import issue_receipt
 from tests.support import factories
@@ -82,7 +82,7 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
     """A receipt that the site signs for a log of its own making."""
     kept = {k: v for k, v in issue_receipt(me.id).items() if k not in ("key", "signature")}
     shown = {"seq": len(rows), "chain_head": rows[-1]["hash"], "log_digest": digest_of(rows).hex()}
-    return sign_receipt(kept | shown)
+    return sign_receipt_with_key(kept | shown)
 
 
 @pytest.mark.parametrize(

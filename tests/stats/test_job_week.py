@@ -12,10 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from jobs.models import Company
 from pipeline.domain.errors import FutureMoment
 from pipeline.services.lifecycle import close_job
-from pipeline.stats.job_facts import public_facts_of
 from pipeline.stats.job_series import series_of
 from pipeline.stats.job_totals import totals_of_job
 from pipeline.stats.job_week import Week, week_of_job
+from pipeline.stats.public_facts import public_facts_of
 from tests.stats.slow_week import slow_counts, slow_ends, slow_points, slow_seats, slow_times
 from tests.support import factories
 from tests.support.busy_line import busy_job

@@ -16,7 +16,7 @@ from jobs.models import Job
 from pipeline.audit.replay import replay
 from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Application, Event
-from pipeline.receipts.keys import public_receipt_keys, sign_receipt
+from pipeline.receipts.keys import public_receipt_keys, sign_receipt_with_key
 from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_log_digest, opaque_rows
 from pipeline.receipts.receipt import receipt_facts
 from pipeline.selectors.applications import SeenApplication
@@ -61,7 +61,7 @@ def receipt_after(application: Application, seq: int) -> dict[str, Any]:
     )
     job = Job(id=line.job_id, seq=seq, chain_head=event.hash, policy_version=event.policy_version)
     rows = list(opaque_rows(line.job_id, after=0, upto=seq))
-    return sign_receipt(receipt_facts(seen, job, digest_of(rows)))
+    return sign_receipt_with_key(receipt_facts(seen, job, digest_of(rows)))
 
 
 def rewrite_log(job_id: UUID, seq: int, **fields: Any) -> None:

@@ -39,13 +39,13 @@ class Command(BaseCommand):
 
     def handle(self, *, job_ids: list[UUID], anchors: Path | None, key: Path, **_: Any) -> None:
         with primary_without_replica():  # a sound replica says nothing about what the primary holds
-            failures = [self._verify(job_ids)]
+            failures = [self._verify_logs(job_ids)]
             if anchors:
-                failures.append(self._compare(anchors, key, job_ids))
+                failures.append(self._compare_log_with_anchors(anchors, key, job_ids))
         if any(failures):
             raise CommandError(" ".join(each for each in failures if each))
 
-    def _compare(self, anchors: Path, key: Path, job_ids: list[UUID]) -> str:
+    def _compare_log_with_anchors(self, anchors: Path, key: Path, job_ids: list[UUID]) -> str:
         """Compare the logs with the anchors; return the failure, or "" if there is none."""
         try:
             compared, problems = problems_with_anchors(anchors, key, job_ids=job_ids)
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         self.stdout.write(self.style.SUCCESS(f"The logs agree with all {compared} anchors."))
         return ""
 
-    def _verify(self, job_ids: list[UUID]) -> str:
+    def _verify_logs(self, job_ids: list[UUID]) -> str:
         """Verify the logs; return the failure, or "" if there is none."""
         ids: Iterable[UUID] = job_ids or Job.objects.order_by("id").values_list("id", flat=True)
         checked, bad = 0, 0

@@ -23,7 +23,7 @@ from pipeline.pages.applicant.openings import opening_form, show_opening
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
-from pipeline.selectors.jobs import job_facts
+from pipeline.selectors.jobs import read_job_facts
 from pipeline.selectors.my_applications import my_live_application
 from pipeline.services.apply import apply as join_line
 from pipeline.services.apply_unverified import apply_unverified
@@ -56,7 +56,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         limit_page_rate(request, "anonymous_apply")
         limit_rate_of_codes(request, address)
         requester = Requester(handle, client_address(request))
-        apply_unverified(job=job_facts(job.id), name=name, email=address, requester=requester)
+        apply_unverified(job=read_job_facts(job.id), name=name, email=address, requester=requester)
     except (JobNotOpen, DrawFull) as error:
         messages.error(request, error_message_for(error))
         return redirect("opening", job_id)

@@ -14,8 +14,8 @@ from jobs.models import JobStatus
 from pipeline.domain.states import Reason, ReinstatementReason
 from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.pages.access import public_job
-from pipeline.pages.draws import draw_of_job
-from pipeline.stats.job_facts import FEWEST_SHOWN, public_facts_of
+from pipeline.pages.draws import draw_time_on_pages
+from pipeline.stats.public_facts import FEWEST_SHOWN, public_facts_of
 from pipeline.wording.english import capitalized
 from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
 from pipeline.wording.explanations import explain_line
@@ -49,7 +49,7 @@ def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "job": job,
         "counts": counts,
         "fewest": FEWEST_SHOWN,
-        "rules": explain_line(job.policy, job.capacity, draw_of_job(job)),
+        "rules": explain_line(job.policy, job.capacity, draw_time_on_pages(job)),
         "prospect": describe_prospect(prospect) if prospect else NOT_KNOWN,
         "removals": removals,
         "given_back": back,

@@ -20,7 +20,7 @@ from jobs.models import Job, JobStatus
 from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.models import PlannedSeats
 from pipeline.pages.access import current_applicant, current_memberships, public_job
-from pipeline.pages.draws import draw_of_job
+from pipeline.pages.draws import draw_time_on_pages
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.jobs import read_open_jobs
@@ -120,7 +120,7 @@ def _opening_context(
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
         "prospect": _prospect_in_opening(job),
         "plans": plans,
-        "rules": explain_line(job.policy, job.capacity, draw_of_job(job)),
+        "rules": explain_line(job.policy, job.capacity, draw_time_on_pages(job)),
         "form": form,
         "is_staff": is_staff,
         "is_own": is_own,

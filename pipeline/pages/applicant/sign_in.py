@@ -68,7 +68,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def enter_code(request: HttpRequest) -> HttpResponse:
+def enter_sign_in_code(request: HttpRequest) -> HttpResponse:
     """Check the code and sign in; with `again`, send a new code."""
     kept = browser.address_to_prove_in_browser(request)
     if kept is None:

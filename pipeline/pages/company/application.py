@@ -23,9 +23,9 @@ from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.annotations import (
     Annotations,
+    annotation_tags_in_job,
     annotations_of,
-    possible_assignees,
-    tags_in_job,
+    possible_assignees_in_annotations,
 )
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.emails import (
@@ -108,8 +108,8 @@ def _company_application_context(
         "may_reinstate": member.may(Action.REINSTATE) and may_offer_reinstatement(seen, job),
         "kept": kept,
         "may_annotate": may_annotate,
-        "members": possible_assignees(job.company_id) if may_annotate else [],
-        "known_tags": tags_in_job(job.id) if may_annotate else [],
+        "members": possible_assignees_in_annotations(job.company_id) if may_annotate else [],
+        "known_tags": annotation_tags_in_job(job.id) if may_annotate else [],
         "note_form": NoteForm(),
         "emails": emails,
         "may_send_again": member.may(Action.DECIDE),

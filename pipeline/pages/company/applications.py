@@ -40,7 +40,11 @@ from pipeline.pages.company.application_filters import (
 from pipeline.pages.company.decision_notices import decision_notices
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.time_limit import time_limited
-from pipeline.selectors.annotations import possible_assignees, row_annotations_of, tags_in_job
+from pipeline.selectors.annotations import (
+    annotation_tags_in_job,
+    possible_assignees_in_annotations,
+    row_annotations_of,
+)
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.job_applications import MOST_COUNTED, ListPlace, count_job_applications
@@ -86,8 +90,8 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         "states": STATE_CHOICES,
         "sources": SOURCE_CHOICES,
         "orders": ORDER_CHOICES,
-        "tags": tags_in_job(job.id),
-        "members": possible_assignees(job.company_id),
+        "tags": annotation_tags_in_job(job.id),
+        "members": possible_assignees_in_annotations(job.company_id),
         "views": SavedView.objects.filter(job=job, user=member.user).order_by("name"),
         "may": {"decide": member.may(Action.DECIDE)},
         "most_people": MOST_PEOPLE,

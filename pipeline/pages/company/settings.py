@@ -22,7 +22,7 @@ from pipeline.pages.company.forms import (
 )
 from pipeline.pages.company.retention import retention_form
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
-from pipeline.pages.draws import draw_of_job
+from pipeline.pages.draws import draw_time_on_pages
 from pipeline.pages.error_messages import error_message_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import JobChanges, Version, update_job
@@ -126,7 +126,7 @@ def _settings_page(
         "may_edit": member.may(Action.EDIT_POSTING) and not is_closed,
         "may_rule": member.may(Action.CHANGE_RULES) and not is_closed,
         "is_closed": is_closed,
-        "works": explain_line(rules, job.capacity, draw_of_job(job))
+        "works": explain_line(rules, job.capacity, draw_time_on_pages(job))
         if not preview or preview.is_valid()
         else [],
         "previewed": preview is not None,

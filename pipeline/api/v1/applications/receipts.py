@@ -21,7 +21,7 @@ from pipeline.domain.states import Outcome, Status
 from pipeline.receipts.opaque_log import opaque_rows
 from pipeline.receipts.receipt import issue_receipt
 from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.jobs import job_facts
+from pipeline.selectors.jobs import read_job_facts
 from pipeline.selectors.page import Page
 
 # A time as it is signed: UTC, with six digits of microseconds.
@@ -113,7 +113,7 @@ class ApplicationReceiptLog(Endpoint):
         """Return a page of the log of the application's line, oldest first, naming nobody."""
         facts = seen_application(caller_of(request), application_id)
         after, limit = page_cursor_seq(request), page_limit(request)
-        upto = job_facts(facts.job_id).seq
+        upto = read_job_facts(facts.job_id).seq
         rows = list(opaque_rows(facts.job_id, after=after, upto=min(upto, after + limit)))
         page = Page(rows, more=after + limit < upto)
         payload = paginated(page, dict, lambda row: encode_cursor(row["seq"]))

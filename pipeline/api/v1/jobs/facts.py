@@ -17,7 +17,7 @@ from pipeline.api.v1.outputs import Count
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import read_job
-from pipeline.stats.job_facts import public_facts_of
+from pipeline.stats.public_facts import public_facts_of
 
 
 class FactsOut(TypedDict):

@@ -98,8 +98,9 @@ class Jobs(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the open jobs, or for a company all of its own jobs."""
         caller, status = caller_of(request), choice_parameter(request, "status", JobStatus)
-        search, after = search_parameter(request), page_cursor_id(request)
-        limit, page = page_limit(request), Page[Job]([], more=False)
+        search, limit = search_parameter(request), page_limit(request)
+        after = page_cursor_id(request)
+        page: Page[Job] = Page([], more=False)
         if isinstance(caller, CompanyCaller):
             page = jobs_of_company(
                 authorize_company(caller, Action.READ_COMPANY).company_id,
@@ -113,9 +114,8 @@ class Jobs(Endpoint):
         elif status in (None, JobStatus.OPEN) and not getattr(caller, "is_test", False):
             page = read_open_jobs(search=search, after=after, limit=limit)
         shape = partial(job_out, private=isinstance(caller, CompanyCaller))
-        return endpoint_page_answer(
-            request, paginated(page, shape, lambda job: encode_cursor(str(job.id)))
-        )
+        rows = paginated(page, shape, lambda job: encode_cursor(str(job.id)))
+        return endpoint_page_answer(request, rows)
 
     @describes(
         "create_job",
