@@ -35,7 +35,7 @@ def only_for_demo(request: HttpRequest) -> None:
         raise Http404
 
 
-def demo_sign_in_token(who: str) -> str:
+def demo_access_token(who: str) -> str:
     """Return a token that signs in as the demo's OWNER or APPLICANT for LINK_LIFETIME.
 
     With a database of one's own there is none: an empty string.
@@ -43,7 +43,7 @@ def demo_sign_in_token(who: str) -> str:
     return "" if settings.EMBEDDED_POSTGRES is None else signing.dumps(who, salt=_SALT)
 
 
-def read_demo_sign_in_token(token: str) -> str | None:
+def read_demo_access_token(token: str) -> str | None:
     """Return whom a token signs in, or None if it is too old or not ours."""
     try:
         who = signing.loads(token, salt=_SALT, max_age=LINK_LIFETIME)

@@ -136,14 +136,14 @@ def explain_quiet_hours(policy: Policy, *, names_zone: bool = False) -> str:
 
     With `names_zone`, also say which time zone counts if the person's own is not known.
     """
-    quiet = quiet_hours_in_words(policy, whose=" your time")
+    quiet = explained_quiet_hours(policy, whose=" your time")
     if not quiet:
         return ""
     zone = f", in the time zone {policy.quiet_time_zone} if we do not know yours" * names_zone
     return f" That time does not run {quiet}{zone}."
 
 
-def quiet_hours_in_words(policy: Policy, *, whose: str = "") -> str:
+def explained_quiet_hours(policy: Policy, *, whose: str = "") -> str:
     """Return words like "from 22:00 to 08:00 or at weekends"; empty without quiet hours."""
     quiet = [f"from {policy.quiet_from} to {policy.quiet_to}{whose}"] * bool(policy.quiet_from)
     return " or ".join(quiet + ["at weekends"] * policy.quiet_weekends)

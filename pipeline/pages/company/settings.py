@@ -27,7 +27,7 @@ from pipeline.pages.error_messages import error_message_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.wording.event_words import reason_word_choices
-from pipeline.wording.explanations import explain_line, quiet_hours_in_words
+from pipeline.wording.explanations import explain_line, explained_quiet_hours
 
 EXPORTS = [
     ("applications", "csv", "Applications, CSV"),
@@ -134,7 +134,7 @@ def _settings_page(
         "reasons": reason_word_choices(),
         "exports": EXPORTS,
         "retention": retention_form(job),
-        "quiet": quiet_hours_in_words(job.policy),
+        "quiet": explained_quiet_hours(job.policy),
         "may_keep": member.may(Action.MANAGE_TEAM),
         **short_window_context(job.policy),
     }
