@@ -1,4 +1,4 @@
-"""Companies: created and read, their second step, and the retention of their jobs."""
+"""Create and read companies, require a second step, and set the retention of their jobs."""
 
 from __future__ import annotations
 

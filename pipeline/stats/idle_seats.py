@@ -118,7 +118,7 @@ def fold_seat_time(
 
 
 def _ledger_of_state(state: SeatState, missing: int, span: timedelta) -> SeatLedger:
-    """Return the ledger of a span in which nothing changes; `missing` of the offers get missed."""
+    """Return the ledger of a span without changes; `missing` open offers will be missed."""
     if state.status not in (JobStatus.OPEN, JobStatus.PAUSED):
         return SeatLedger()
     held = state.active + state.pending

@@ -121,7 +121,7 @@ def test_a_place_is_given_back(owner: Hands, world: World) -> None:
     owner.page.get_by_label("An accommodation for the applicant").check()
     owner.press("Give the place back")
 
-    shows(owner.page, f"{world.missed.name} has the former place back")
+    shows(owner.page, f"{world.missed.name} has their place back")
     assert factories.event_names(world.job)[-1] in ("REINSTATED", "PROMOTED")
 
 

@@ -72,8 +72,8 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
         ident="places",
         title="Your place in line over time",
         description=(
-            f"The best place was {best:,}, the worst {worst:,}, the last one {last:,}."
-            " While there was no place, the curve is at the top."
+            f"Best place {best:,}, worst {worst:,}, latest {last:,}. The line is at the top when"
+            " you had no place."
         ),
         x=time_ticks(start, end, timezone.get_current_timezone()),
         y=[Tick(1 - tick.at, tick.label) for tick in ticks],

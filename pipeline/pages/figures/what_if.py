@@ -168,7 +168,7 @@ def _pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
 
 
 def _sweep_chart(windows: list[dict[str, Any]]) -> Chart:
-    """Draw the seat hours lost over the time to confirm."""
+    """Plot lost seat hours against the time to confirm."""
     hours = [_lost_hours(run) for run in windows]
     top, y = count_ticks(max(1.0, *hours))
     last = len(windows) - 1
