@@ -111,12 +111,12 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
     second = ""
     if policy.penalty_places and policy.max_decays not in (0, 1):
-        second = f"; a second miss costs {policy.places_lost(2):,} places, and so on"
+        second = f"; after a second miss, {policy.places_lost(2):,} people pass you, and so on"
     return [
         *lot,
         f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
         " ahead of you unless you miss a deadline. If you want no seat before a date, you can say"
-        " so and keep your place. If the company takes back somebody's miss, they return to the"
+        " so and keep your place. If the company cancels somebody's miss, they return to the"
         " place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
@@ -285,4 +285,4 @@ def _explain_loss(standing: ExplainedStanding) -> str:
         after = f"After that you could miss {times}; the next miss ends the application."
     pause = long_duration(policy.cooldown_seconds)
     behind = _explain_place_behind(policy, misses)
-    return f"you go {behind}. No seat is offered to you for {pause}. {after}"
+    return f"you go {behind}. You are not offered a seat for {pause}. {after}"

@@ -206,10 +206,10 @@ def test_an_email_is_sent_again(owner: Hands, site: Site, world: World) -> None:
 
 def test_a_template_is_kept_used_renamed_and_deleted(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.job}/settings/")
-    owner.follow("Keep as a template")
+    owner.follow("Save as a template")
     owner.fill("Name", "Payments team")
-    owner.press("Keep as a template")
-    shows(owner.page, "“Payments team” is kept.")
+    owner.press("Save as a template")
+    shows(owner.page, "“Payments team” is saved")
 
     owner.follow("Payments team")
     owner.fill("Name", "Payments")

@@ -131,7 +131,7 @@ def test_both_sides_read_why(company: Company, recruiter: Client) -> None:
     assert "You missed the deadline. You are now number" not in mine
     assert "hospital" not in mine
     theirs = page_of(owner_signed_in(cy), f"/me/applications/{cy.id}/")
-    assert "Someone got back a place ahead of you" in theirs
+    assert "Someone is ahead of you again" in theirs
     assert "Ana" not in theirs
     log = page_of(recruiter, f"/company/jobs/{ana.job_id}/timeline/")
     assert "got their place back" in log
