@@ -70,7 +70,7 @@ def test_after_the_deadline_confirming_tells_the_new_place() -> None:
     assert factories.status_of(application) == "WAITLIST"
     assert "The deadline for this seat has passed" in text_of(answer)
     assert "You missed the deadline. You are now number 1 of 1 in line." in text_of(answer)
-    assert "no seat is offered to you before" in text_of(answer)
+    assert "you are not offered a seat before" in text_of(answer)
 
 
 def test_the_last_miss_ends_it_and_says_what_can_be_done() -> None:
