@@ -80,7 +80,7 @@ def standing(status: Status, misses: int = 0, **more: Any) -> ExplainedStanding:
             Policy(),
             "After that you could miss one more time; the next miss ends the application.",
         ),
-        (1, Policy(), "the next 2 newcomers pass you"),
+        (1, Policy(), "the next 2 people who join pass you"),
         (2, Policy(), "The next miss after that ends the application."),
         (3, Policy(), "your application ends. This would be miss number 4."),
         (0, Policy(max_decays=0), "your application ends. You could apply again"),
