@@ -46,12 +46,12 @@ def test_the_rules_say_who_can_get_ahead() -> None:
     told = rules()
 
     assert "Nobody who joined after you gets ahead of you unless you miss a deadline." in told
-    assert "takes back somebody's miss, they return to the place they had." in told
+    assert "cancels somebody's miss, they return to the place they had." in told
 
 
 def test_the_rules_of_the_edges() -> None:
     assert "One applicant at a time" in rules(1)
-    assert "the next newcomer passes you" in rules(penalty_places=1)
+    assert "the next person who joins passes you" in rules(penalty_places=1)
     assert "you go to the back of the line." in rules(penalty_places=0)
     assert "However many deadlines you miss" in rules(max_decays=None)
     assert "The first missed deadline ends" in rules(max_decays=0)
