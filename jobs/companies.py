@@ -1,4 +1,4 @@
-"""Companies: created and read, and their second step."""
+"""Create and read companies, and require a second step of their members."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Policy:
     acknowledgment_window_seconds: int = _integer_policy_field(60, 30 * DAY, DAY)
     # Whether a seat given on applying must be acknowledged too.
     acknowledge_first_seat: bool = False
-    # The n-th miss costs n times this many places behind the back of the line.
+    # After the n-th miss, n times this many newcomers pass the person at the back of the line.
     penalty_places: int = _integer_policy_field(0, 1_000, 1)
     # Misses after which a person still keeps a place; None: any number.
     max_decays: int | None = _integer_policy_field(0, 100, 3, optional=True)

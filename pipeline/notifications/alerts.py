@@ -1,4 +1,4 @@
-"""Alerts: conditions that a company's members are alerted to, looked for every few minutes."""
+"""Alerts to a company's members; their conditions are checked every few minutes."""
 
 from __future__ import annotations
 

@@ -44,8 +44,9 @@ class AlertWords:
 ALERT_WORDS: dict[str, AlertWords] = {
     "DECAY_SILENT": AlertWords(
         "Deadlines are not being enforced",
-        "The worker that passes missed seats on has been silent for more than a minute. Deadlines"
-        " still count, but nobody moves up until somebody acts. Restart it (manage.py run_decay).",
+        "The decay worker has not run for more than a minute. Deadlines still count, but the next"
+        " person is not offered a seat until somebody changes the job. Start the worker"
+        " (manage.py run_decay).",
         "/company/system/",
         "System status",
     ),
@@ -71,8 +72,8 @@ ALERT_WORDS: dict[str, AlertWords] = {
     ),
     "WEBHOOK_DISABLED": AlertWords(
         "A webhook endpoint was switched off",
-        "An endpoint did not take its deliveries for too long, or said that it is gone, so nothing"
-        " is sent to it any more.",
+        "We switched off a webhook endpoint, because every delivery to it failed for three days or"
+        " it answered 410 Gone.",
         "/company/webhooks/",
         "Webhooks",
         Action.MANAGE_WEBHOOKS,

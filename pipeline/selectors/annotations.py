@@ -39,7 +39,7 @@ class Annotations:
         return f"{ids}{self.tags}{self.assignee_id}"
 
     def for_the_person(self) -> dict[str, Any]:
-        """Return it for the applicant, without the names of the company's members."""
+        """Return notes, tags and links as the applicant may see them, without members' names."""
         return {
             "notes": [{"text": note.text, "written_at": note.written_at} for note in self.notes],
             "tags": self.tags,

@@ -113,7 +113,7 @@ def search_by_name(
 def _names_to_search(
     company_id: UUID, search: str, job_id: UUID | None, after: NamePlace
 ) -> list[tuple[NamePlace, bool]]:
-    """Return the next CANDIDATES with the rarest search word, and whether each matches all."""
+    """Return the next names with the rarest search word, each with whether it has all words."""
     with connection.cursor() as cursor:
         cursor.execute(
             _MATCHES,

@@ -35,7 +35,7 @@ def reinstate(
     note: str = "",
     request_id: UUID | None = None,
 ) -> Application:
-    """Give a person the place back that they had before their last miss, which no longer counts.
+    """Give a person back the place they had before their last miss, which no longer counts.
 
     They hold no seat by that: they stand at their former place, without a cool-down, and are
     promoted by the ordinary rule; at once if a seat is free. `reason`, `note` and `request_id` as

@@ -120,7 +120,7 @@ def fold_idle_seats(
 
 
 def _idle_seats_in_state(state: SeatState, missing: int, span: timedelta) -> IdleSeatLedger:
-    """Return the ledger of a span in which nothing changes; `missing` of the offers get missed."""
+    """Return the ledger of a span without changes; `missing` open offers will be missed."""
     if state.status not in (JobStatus.OPEN, JobStatus.PAUSED):
         return IdleSeatLedger()
     held = state.active + state.pending

@@ -264,5 +264,5 @@ def _kept_webhook_response_headers(headers: list[tuple[bytes, bytes]]) -> dict[s
 
 
 def _printable_webhook_response(text: str) -> str:
-    """Replace what PostgreSQL cannot hold."""
+    """Replace the character that PostgreSQL cannot store, NUL."""
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")

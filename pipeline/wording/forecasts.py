@@ -56,7 +56,8 @@ def describe_honesty_of_forecasts(counted: int, share: int | None) -> str:
     if share is None:
         return ""
     return (
-        f"Of the last {counted:,} such forecasts here, {share} % came true within the longer time."
+        f"{share} % of the last {counted:,} such forecasts here were right: a seat was offered"
+        " within the longer of the two times."
     )
 
 

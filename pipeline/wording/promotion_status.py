@@ -177,7 +177,7 @@ def _status_while_draining(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.DRAINING,
         f"More people hold a seat than there are seats now: {facts.held} of {facts.capacity:,}.",
-        "The number of seats was lowered. Nobody loses a seat because of that: the job drains.",
+        "The number of seats was lowered. Nobody loses a seat: seats close as people leave.",
         f"After {over + 1} of them have left, the next in line is promoted."
         if facts.verified
         else f"After {over} of them {plural(over, 'leaves', 'leave')}, the job is within its"
@@ -224,10 +224,10 @@ def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.COOL_DOWNS,
         "Nobody who waits can be promoted yet.",
-        f"{_free_status(facts)}. Nobody is promoted during the cool-down after a missed"
-        " deadline, or before the time that they asked for. They keep their place in line.",
+        f"{_free_status(facts)}. Nobody can be promoted during the cool-down after a missed"
+        " deadline, or before a date that they chose. Everybody keeps their place in line.",
         "A new applicant who has never missed a deadline here gets one.",
-        "The first of these times ends",
+        "The first person can be promoted again",
         facts.first_eligible,
     )
 

@@ -1,7 +1,7 @@
 """The past of a demo job: people come, confirm, miss and leave, and the company decides.
 
-All of it goes through the services, in the order of time, under the simulated clock. Chance comes
-from the job's title, so every demo has the same people and the same rhythm.
+All of it goes through the services, in the order of time, under the simulated clock. The
+job's title seeds the random numbers, so every demo has the same people and events.
 """
 
 from __future__ import annotations

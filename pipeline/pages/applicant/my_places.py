@@ -78,8 +78,8 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
         ident="places",
         title="Your place in line over time",
         description=(
-            f"The best place was {best:,}, the worst {worst:,}, the last one {last:,}."
-            " While there was no place, the curve is at the top."
+            f"Best place {best:,}, worst {worst:,}, latest {last:,}. The line is at the top when"
+            " you had no place."
         ),
         x=chart_ticks_of_time(start, end, timezone.get_current_timezone()),
         y=[ChartTick(1 - tick.at, tick.label) for tick in ticks],

@@ -100,8 +100,8 @@ def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> st
         over = held - capacity
         return (
             f"{people(held)} {plural(held, 'holds', 'hold')} a seat now, {over:,} more than that"
-            " allows. Nobody loses a seat: the job drains, and nobody is promoted until"
-            f" {people(over + 1)} have left."
+            " allows. Nobody loses a seat: seats close as people leave, and nobody is promoted"
+            f" until {people(over + 1)} have left."
         )
     added = min(capacity - held, job.people_waiting)
     if capacity <= job.capacity or added <= 0:

@@ -40,7 +40,7 @@ class PlannedSeatsForm(PlainForm):
         label="What happens",
         choices=[("open", "Seats open"), ("close", "Seats close")],
         initial="open",
-        help_text="Nobody loses a seat when seats close: the job drains.",
+        help_text="Nobody loses a seat: seats close as people leave.",
     )
     seats = forms.IntegerField(
         label="How many seats",

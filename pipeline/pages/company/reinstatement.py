@@ -83,5 +83,5 @@ def _reinstate_application(
         position = read_application(application_id).position
         result = f"is number {position:,} in line" if position else "was offered the free seat"
         name = seen.application.name or seen.address
-        messages.success(request, f"{name} has the former place back and {result}.")
+        messages.success(request, f"{name} has their place back and {result}.")
     return redirect("application", application_id=application_id)

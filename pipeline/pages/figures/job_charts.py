@@ -124,7 +124,7 @@ def job_seat_time_chart(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[Ch
         "review": "In review",
         "offered": "Offered, not confirmed yet",
         "nobody": "Free: nobody was waiting",
-        "cooldown": "Free: everyone waiting was in a cool-down or asked for no seat yet",
+        "cooldown": "Free: everyone waiting was in a cool-down or asked to wait",
         "paused": "Free: the job was paused",
     }
     whole = sum(spent) or 1.0

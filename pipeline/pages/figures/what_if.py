@@ -178,7 +178,7 @@ def _what_if_pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Char
 
 
 def _what_if_sweep_chart(windows: list[dict[str, Any]]) -> Chart:
-    """Draw the seat hours lost over the time to confirm."""
+    """Plot lost seat hours against the time to confirm."""
     hours = [_what_if_lost_hours(run) for run in windows]
     top, y = chart_ticks_of_count(max(1.0, *hours))
     last = len(windows) - 1

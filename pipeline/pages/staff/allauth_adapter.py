@@ -80,7 +80,7 @@ class StaffAdapter(DefaultAccountAdapter):
         return f"{str(credentials.get('email', '')).lower()} {client_address(request)}"
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the client's address behind trusted proxies; for IPv6, its network's first."""
+        """Return the client's address behind trusted proxies; of IPv6, the network's first."""
         address = client_address(request).partition("/")[0]
         return "0.0.0.0" if address == "unknown" else address  # noqa: S104  a socket has none
 
