@@ -23,7 +23,7 @@ from pipeline.models import Event
 from pipeline.selectors.past_states import PastPlace
 
 
-class Held(NamedTuple):
+class HeldWish(NamedTuple):
     """Place of an application, and what keeps it from a seat."""
 
     ticket: int | None
@@ -34,7 +34,7 @@ class Held(NamedTuple):
     accept_until: datetime | None
 
     @classmethod
-    def of(cls, place: PastPlace) -> Held:
+    def of(cls, place: PastPlace) -> HeldWish:
         """Return that of a place as it is now."""
         return cls(*(getattr(place, name) for name in cls._fields))
 
@@ -46,20 +46,20 @@ _WISHES = {
 }
 
 
-def wrong_wish(event: Event, place: PastPlace, before: Held) -> str:
+def wrong_wish(event: Event, place: PastPlace, before: HeldWish) -> str:
     """Say what is wrong about a wish, or an event that one forbids; nothing if all is well.
 
     A draw by lot changes nothing but the place.
 
     `place` is the one after the event.
     """
-    held = Held.of(place)
+    held = HeldWish.of(place)
     if event.event in _WISHES:
-        return _wrong_own_wish(event, place, held, before)
+        return _wrong_wish_of_person(event, place, held, before)
     if event.event == EventType.PLACED:
         placed = before._replace(ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places somebody by lot, and changes more than that"
-    kept = before if place.status is Status.WAITLIST else Held(None, None, 0, None, None, None)
+    kept = before if place.status is Status.WAITLIST else HeldWish(None, None, 0, None, None, None)
     if held.not_before != kept.not_before:
         return f"{event.event} must not change before when no seat is wanted"
     if held.accept_until != kept.accept_until:
@@ -69,7 +69,7 @@ def wrong_wish(event: Event, place: PastPlace, before: Held) -> str:
     return ""
 
 
-def _wrong_own_wish(event: Event, place: PastPlace, held: Held, before: Held) -> str:
+def _wrong_wish_of_person(event: Event, place: PastPlace, held: HeldWish, before: HeldWish) -> str:
     name, within, what = _WISHES[event.event]
     until = getattr(held, name)
     if held != before._replace(**{name: until}):
@@ -81,7 +81,7 @@ def _wrong_own_wish(event: Event, place: PastPlace, held: Held, before: Held) ->
     return ""
 
 
-class AcceptedFold:
+class AcceptedWishes:
     """Promotions of people who had accepted a seat in advance, and what follows each at once."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class AcceptedFold:
             return "the seat before it was accepted in advance, and this does not confirm it"
         return ""
 
-    def wrong_promotion(self, event: Event, before: Held) -> str:
+    def wrong_promotion(self, event: Event, before: HeldWish) -> str:
         """Say whether a promotion does not follow what the person had said. Remembers it."""
         said = parse_logged_time(event.data.get(ACCEPTED_UNTIL))
         if event.event != EventType.PROMOTED:
