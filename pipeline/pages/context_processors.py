@@ -26,7 +26,7 @@ NAV_OF_MEMBERS = (
         "new_job board applications timeline verify_log replay figures reports report job_settings"
         " share_job job_capacity job_close job_delete add_person import_applications import_result"
         " application decide decide_many decision idle_seats what_if job_templates job_template"
-        " keep_template delete_template",
+        " keep_template delete_template planned_seats reinstate",
     ),
     ("people", "People", "person"),
     (
@@ -46,8 +46,12 @@ NAV_OF_MEMBERS = (
     ("system", "System", ""),
 )
 NAV_OF_APPLICANTS = (
-    ("dashboard", "My applications", "my_application"),
-    ("openings", "Open jobs", "opening"),
+    (
+        "dashboard",
+        "My applications",
+        "my_application my_places my_receipt check_receipt take_over defer_mine withdraw_mine",
+    ),
+    ("openings", "Open jobs", "opening job_facts"),
 )
 
 
