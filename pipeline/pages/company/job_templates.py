@@ -65,7 +65,9 @@ def keep_template(request: HttpRequest, job_id: UUID) -> HttpResponse:
         except TemplateRefused as error:
             form.add_error("name", str(error))
         else:
-            messages.success(request, f"“{row.name}” is kept. New jobs can start from it.")
+            messages.success(
+                request, f"“{row.name}” is saved as a template. New jobs can start from it."
+            )
             return redirect("job_templates")
     context = {
         "form": form,

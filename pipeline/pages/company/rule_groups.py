@@ -14,7 +14,7 @@ from django.utils import timezone
 from jobs.policies import Policy
 from pipeline.pages.draws import BLANK_TIME, DRAW_FIELDS, draw_of_form
 from pipeline.wording.english import count, long_duration
-from pipeline.wording.explanations import quiet_hours_in_words
+from pipeline.wording.explanations import explained_quiet_hours
 
 QUIET_FIELDS = {"quiet_from", "quiet_to", "quiet_weekends", "quiet_time_zone"}
 MISS_FIELDS = {"penalty_places", "max_decays", "cooldown", "cooldown_unit"}
@@ -69,7 +69,7 @@ def quiet_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     if window and "window" not in form.errors:
         rules["acknowledgment_window_seconds"] = window
     policy = Policy(**rules)
-    words = quiet_hours_in_words(policy)
+    words = explained_quiet_hours(policy)
     return FieldGroup(words or "none", bool(words), example_of_deadline(policy, timezone.now()))
 
 

@@ -24,12 +24,12 @@ from pipeline.pages.company.forms import (
 from pipeline.pages.company.retention import retention_form
 from pipeline.pages.company.rule_groups import rule_groups
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
-from pipeline.pages.draws import draw_form_values, draw_of_form, draw_of_job
+from pipeline.pages.draws import draw_form_values, draw_of_form, draw_time_on_pages
 from pipeline.pages.error_messages import error_message_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.wording.event_words import reason_word_choices
-from pipeline.wording.explanations import explain_line, quiet_hours_in_words
+from pipeline.wording.explanations import explain_line, explained_quiet_hours
 
 EXPORTS = [
     ("applications", "csv", "Applications, CSV"),
@@ -136,7 +136,7 @@ def _settings_page(
     values = posting_form_values(job.posting) | policy_form_values(job.policy)
     values |= draw_form_values(job) | {"draw_at": job.draw_at}
     form = form or _rules_form(job)(initial=values)
-    draw = draw_of_job(job)
+    draw = draw_time_on_pages(job)
     if preview is not None and form.is_valid() and "draw_at" in form.cleaned_data:
         draw = draw_of_form(form.cleaned_data)
     context: dict[str, Any] = {
@@ -157,7 +157,7 @@ def _settings_page(
         "reasons": reason_word_choices(),
         "exports": EXPORTS,
         "retention": retention_form(job),
-        "quiet": quiet_hours_in_words(job.policy),
+        "quiet": explained_quiet_hours(job.policy),
         "may_keep": member.may(Action.MANAGE_TEAM),
         **short_window_context(job.policy),
     }
@@ -167,7 +167,7 @@ def _settings_page(
 def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
     """Return label and current value of every field in which a stale form differs from the job."""
 
-    def shown_setting(value: object) -> str:
+    def setting_in_words(value: object) -> str:
         if value is None:
             return "no limit"
         if isinstance(value, bool):
@@ -176,7 +176,7 @@ def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[
 
     given = form.cleaned_data
     return [
-        (str(form.fields[name].label or name.capitalize()), shown_setting(now[name]))
+        (str(form.fields[name].label or name.capitalize()), setting_in_words(now[name]))
         for name in form.fields
         if name in now and given.get(name) != now[name]
     ]
