@@ -69,8 +69,8 @@ MIDDLEWARE = [
     "pipeline.pages.staff.middleware.RefusedFormMiddleware",
     "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
-    "pipeline.pages.error_messages.post_only_error_to_page",
-    "pipeline.pages.error_messages.missing_error_to_404",
+    "pipeline.pages.error_messages.post_only_error_messages_to_page",
+    "pipeline.pages.error_messages.missing_error_messages_to_404",
 ]
 ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
