@@ -24,12 +24,12 @@ from uuid import UUID
 
 from jobs.models import Job, JobStatus
 from jobs.policies import Policy
-from pipeline.audit.anchors import sync_folder
-from pipeline.audit.log_fold import BadRow, Fold
+from pipeline.audit.anchors import sync_anchor_folder
+from pipeline.audit.log_fold import BadRow, LogFold
 from pipeline.audit.replay import Line, add_replayed_people
 from pipeline.audit.verify import verify_job
 from pipeline.database.instants import database_now
-from pipeline.database.replica import primary_alone
+from pipeline.database.replica import primary_without_replica
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.line.event_log import LogEntry, exported_log_row, parse_exported_log_row
 from pipeline.models import Event
@@ -73,11 +73,11 @@ def archive_logs(
     out, and a sentence for each log that could not be archived. Raises OSError if the folder cannot
     be written.
     """
-    _remove_unfinished_files(folder)
+    _remove_unfinished_archives(folder)
     before = database_now() - timedelta(days=after_days)
     closed = Job.objects.filter(status=JobStatus.CLOSED, is_test=False, closed_at__lt=before)
     written, left_out, problems = 0, 0, []
-    with primary_alone():
+    with primary_without_replica():
         for job_id, seq in closed.order_by("closed_at", "id").values_list("id", "seq").iterator():
             if is_stopped():
                 break
@@ -118,7 +118,7 @@ def archive_log(folder: Path, job_id: UUID) -> Path:
     finally:
         unfinished.unlink(missing_ok=True)
     for changed in (path.parent, folder):
-        sync_folder(changed)
+        sync_anchor_folder(changed)
     return path
 
 
@@ -187,8 +187,8 @@ def _is_archived(folder: Path, job_id: UUID) -> bool:
     path = archived_log_path(folder, job_id)
     if not path.exists():
         return False
-    with closing(_lines_of(path)) as lines:
-        header = _header_in(path, lines)
+    with closing(_archived_lines_of(path)) as lines:
+        header = _archive_header_in(path, lines)
     live = Job.objects.values_list("seq", "chain_head").get(id=job_id)
     if (header.events, header.head) == (live[0], bytes(live[1])):
         return True
@@ -205,9 +205,9 @@ def _compare_archived_log(path: Path, header: ArchiveHeader) -> None:
     if last is not None and bytes(last) == header.head:
         return
     stored = own.order_by("seq").values_list("seq", "hash").iterator(chunk_size=BATCH)
-    with closing(_lines_of(path)) as lines:
-        _header_in(path, lines)
-        for row in _rows_in(path, lines):
+    with closing(_archived_lines_of(path)) as lines:
+        _archive_header_in(path, lines)
+        for row in _archived_rows_in(path, lines):
             seq, found = next(stored, (0, b""))
             if (seq, bytes(found)) != (row.seq, row.hash):
                 raise BadArchive(f"{path}: the log in the database differs from seq {row.seq} on")
@@ -223,27 +223,27 @@ def _write_archived_log(file: IO[bytes], header: ArchiveHeader) -> None:
     }
     own = Event.objects.filter(job_id=header.job_id)
     with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-        packed.write(_line_of(about))
+        packed.write(_archived_line_of(about))
         for after in range(0, header.events, BATCH):
             last = min(after + BATCH, header.events)
             for event in own.filter(seq__gt=after, seq__lte=last).order_by("seq"):
-                packed.write(_line_of(exported_log_row(event)))
+                packed.write(_archived_line_of(exported_log_row(event)))
 
 
-def _line_of(facts: dict[str, Any]) -> bytes:
+def _archived_line_of(facts: dict[str, Any]) -> bytes:
     text = json.dumps(facts, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     return f"{text}\n".encode()
 
 
 def _fold_archived_log(
     path: Path, is_later: Callable[[LogEntry], bool]
-) -> tuple[ArchiveHeader, Fold]:
-    """Fold a file's rows, all or up to the first one that is too late. Raises BadArchive."""
-    with closing(_lines_of(path)) as lines:
-        header = _header_in(path, lines)
-        fold = Fold(header.job_id)
+) -> tuple[ArchiveHeader, LogFold]:
+    """LogFold a file's rows, all or up to the first one that is too late. Raises BadArchive."""
+    with closing(_archived_lines_of(path)) as lines:
+        header = _archive_header_in(path, lines)
+        fold = LogFold(header.job_id)
         try:
-            for row in _rows_in(path, lines):
+            for row in _archived_rows_in(path, lines):
                 if is_later(row):
                     break
                 fold.take(cast(Event, row))  # it has the same fields
@@ -255,7 +255,7 @@ def _fold_archived_log(
     return header, fold
 
 
-def _header_in(path: Path, lines: Iterator[bytes]) -> ArchiveHeader:
+def _archive_header_in(path: Path, lines: Iterator[bytes]) -> ArchiveHeader:
     try:
         facts = json.loads(next(lines, b""))
         if facts["format"] == FORMAT and isinstance(facts["events"], int):
@@ -265,7 +265,7 @@ def _header_in(path: Path, lines: Iterator[bytes]) -> ArchiveHeader:
     raise BadArchive(f"{path}: it is no archived log of a format that this release knows")
 
 
-def _rows_in(path: Path, lines: Iterator[bytes]) -> Iterator[LogEntry]:
+def _archived_rows_in(path: Path, lines: Iterator[bytes]) -> Iterator[LogEntry]:
     for number, line in enumerate(lines, start=1):
         try:
             row = parse_exported_log_row(json.loads(line))
@@ -274,7 +274,7 @@ def _rows_in(path: Path, lines: Iterator[bytes]) -> Iterator[LogEntry]:
         yield row
 
 
-def _lines_of(path: Path) -> Generator[bytes]:
+def _archived_lines_of(path: Path) -> Generator[bytes]:
     """Yield a file's lines. Raises BadArchive if it is missing, damaged or cut off."""
     try:
         with gzip.open(path) as file:
@@ -286,7 +286,7 @@ def _lines_of(path: Path) -> Generator[bytes]:
         raise BadArchive(f"{path}: it cannot be read: {error.strerror or error}") from None
 
 
-def _remove_unfinished_files(folder: Path) -> None:
+def _remove_unfinished_archives(folder: Path) -> None:
     for part in folder.glob("??/*.part"):
         if part.stat().st_mtime < time.time() - LEFT_BEHIND_SECONDS:
             part.unlink(missing_ok=True)

@@ -14,8 +14,8 @@ from pipeline.database.instants import one_instant
 from pipeline.domain.errors import ReceiptNotReady
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
-from pipeline.receipts.keys import sign_receipt
-from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_digest, opaque_rows
+from pipeline.receipts.keys import sign_receipt_with_key
+from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_log_digest, opaque_rows
 from pipeline.selectors.applications import SeenApplication, read_application
 
 VERSION = 1
@@ -42,7 +42,7 @@ def issue_receipt(application_id: UUID) -> dict[str, Any]:
         cache.set(key, (reached, digest.hex(), head), timeout=None)
     if reached < job.seq:
         raise ReceiptNotReady(done=reached, events=job.seq)
-    return sign_receipt(receipt_facts(seen, job, digest))
+    return sign_receipt_with_key(receipt_facts(seen, job, digest))
 
 
 def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, Any]:
@@ -87,5 +87,5 @@ def _digest_of_log(job: Job, known: tuple[int, str, str] | None) -> tuple[int, b
         take_turn_for_heavy_read(job.company_id)
     upto = min(job.seq, reached + MOST_EVENTS)
     for row in opaque_rows(job.id, after=reached, upto=upto):
-        reached, digest = row["seq"], extended_digest(digest, row)
+        reached, digest = row["seq"], extended_log_digest(digest, row)
     return reached, digest

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core import signing
 from django.http import Http404, HttpRequest
 
-from pipeline.web.client_address import is_developer
+from pipeline.web.client_address import is_client_developer
 
 LINK_LIFETIME = timedelta(hours=1)
 OWNER, APPLICANT = "owner", "applicant"
@@ -21,10 +21,10 @@ _SALT = "pipeline.demo.sign_in"
 
 def is_demo_reachable(request: HttpRequest) -> bool:
     """Tell whether a request may use the demo's shortcuts."""
-    return settings.EMBEDDED_POSTGRES is not None and is_developer(request)
+    return settings.EMBEDDED_POSTGRES is not None and is_client_developer(request)
 
 
-def is_story_shown(request: HttpRequest) -> bool:
+def is_demo_story_accessible(request: HttpRequest) -> bool:
     """Tell whether to show the bar that applies as somebody: in development only."""
     return settings.DEV_MAIL and is_demo_reachable(request)
 

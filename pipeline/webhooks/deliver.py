@@ -18,17 +18,17 @@ from django.db import transaction
 from uuid_utils.compat import uuid7
 
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.models.webhooks import webhook_message_id
+from pipeline.models.webhooks import webhook_model_message_id
 from pipeline.webhooks import sql
 from pipeline.webhooks.client import Answer, Failure, Outgoing, WebhookClient
 from pipeline.webhooks.endpoints import switch_off_webhook_endpoint
 from pipeline.webhooks.lanes import (
     LARGEST_BATCH,
-    CompanyShares,
     Lane,
+    LaneShares,
     Waiting,
-    reason_to_switch_off_webhook,
-    webhook_attempt_row,
+    lane_attempt_row,
+    lane_reason_to_switch_off,
 )
 from pipeline.webhooks.queue import wake_webhook_queue
 from pipeline.webhooks.run_ends import TurnToEndWebhookRun
@@ -156,7 +156,7 @@ class DeliveryRun:
 
     def _send(self) -> None:
         """Send what the lanes may, each company its share; a few requests are left to each."""
-        shares = CompanyShares(self._lanes.values(), most=MOST_UNDER_WAY, kept=KEPT_UNDER_WAY)
+        shares = LaneShares(self._lanes.values(), most=MOST_UNDER_WAY, kept=KEPT_UNDER_WAY)
         for lane in list(self._lanes.values()):
             if not lane.is_active:
                 self._fail_waiting(lane)
@@ -184,7 +184,7 @@ class DeliveryRun:
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
         """Sign a delivery; if its secret cannot be read, it fails unsent."""
-        name, body = webhook_message_id(waiting.id), waiting.body.encode()
+        name, body = webhook_model_message_id(waiting.id), waiting.body.encode()
         now = datetime.now(UTC)
         headers = {
             "content-type": "application/json",
@@ -220,11 +220,11 @@ class DeliveryRun:
                 lane.stop()
                 continue
             lane.note(answer.failure)
-            row = webhook_attempt_row(lane, waiting, answer) | {
+            row = lane_attempt_row(lane, waiting, answer) | {
                 "at": began,
                 "request_headers": headers,
             }
-            if reason := reason_to_switch_off_webhook(lane, waiting, answer, row["state"]):
+            if reason := lane_reason_to_switch_off(lane, waiting, answer, row["state"]):
                 self._ends[lane.id] = reason
             self._unwritten.append(row)
             self.attempts += 1

@@ -22,9 +22,9 @@ from pipeline.domain.errors import (
 )
 from pipeline.line.company_clock import read_company_clock
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.notifications.company_emails import alert_company
+from pipeline.notifications.company_emails import email_alert_to_company
 from pipeline.webhooks.addresses import checked_webhook_url
-from pipeline.webhooks.queue import Occurrence, wake_webhook_queue
+from pipeline.webhooks.queue import QueuedOccurrence, wake_webhook_queue
 from pipeline.webhooks.signing import (
     TAG_BYTES,
     SecretUnreadable,
@@ -166,7 +166,7 @@ def send_test_to_endpoint(*, company_id: UUID, endpoint_id: UUID) -> WebhookDeli
         if not endpoint.is_active:
             raise WebhookOff
         clock = read_company_clock(company_id)
-        test = Occurrence(
+        test = QueuedOccurrence(
             source=f"test:{uuid7()}",
             type=TEST,
             at=clock.now,
@@ -223,7 +223,7 @@ def switch_off_webhook_endpoint(endpoint_id: UUID, reason: OffReason) -> None:
     endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).filter(id=endpoint_id).first()
     if endpoint is not None and endpoint.is_active:
         _switch_off_webhook_endpoint(endpoint, reason)
-        alert_company(endpoint.company_id, ALERT, about=f"{endpoint.id}")
+        email_alert_to_company(endpoint.company_id, ALERT, about=f"{endpoint.id}")
         facts = _webhook_endpoint_ids(endpoint) | {"reason": str(reason)}
         security.warning("webhook.switched_off", extra=facts)
 

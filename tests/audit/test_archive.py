@@ -139,10 +139,10 @@ def test_events_that_are_gone_from_the_database_are_in_the_file(tmp_path: Path) 
 
 
 STEPS = {
-    "while the file is written": (archive, "_line_of"),
+    "while the file is written": (archive, "_archived_line_of"),
     "before it is read back": (archive, "verify_archived_log"),
     "before it gets its name": (Path, "replace"),
-    "after it got its name": (archive, "sync_folder"),
+    "after it got its name": (archive, "sync_anchor_folder"),
 }
 
 

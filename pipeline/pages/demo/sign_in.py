@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from applicants.browser import sign_in_browser
 from applicants.models import Applicant
 from jobs.models import User
-from pipeline.config import demo
+from pipeline.config import demo_addresses as demo
 from pipeline.web import demo_access
 
 

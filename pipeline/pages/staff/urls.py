@@ -7,7 +7,7 @@ from pipeline.pages.staff import account, keys, system, team
 
 urlpatterns = [
     path("account/", account.account, name="account"),
-    path("account/emails/", account.choose_company_emails, name="choose_company_emails"),
+    path("account/emails/", account.choose_emails_in_account, name="choose_company_emails"),
     path("account/2fa/", RedirectView.as_view(pattern_name="account")),
     path("account/", include("allauth.urls")),
     path("company/team/", team.team, name="team"),
