@@ -22,7 +22,7 @@ from pipeline.models.decisions import (
 from pipeline.models.emails import Email, EmailState
 from pipeline.models.forecasts import ForecastStatement, JobForecast, LastWhatIf
 from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
-from pipeline.models.job_templates import TEMPLATE_NAME_LENGTH, JobTemplate
+from pipeline.models.job_templates import BY_LOT, TEMPLATE_NAME_LENGTH, JobTemplate
 from pipeline.models.line import (
     FOUND_BY_KIND,
     Application,
@@ -57,6 +57,7 @@ from pipeline.models.work import (
 )
 
 __all__ = [
+    "BY_LOT",
     "EXTERNAL_ID_LENGTH",
     "FOUND_BY_KIND",
     "LABEL_LENGTH",

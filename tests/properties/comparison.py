@@ -4,10 +4,13 @@ the rows are shifted into the past: `passed` is by how much, in all."""
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
+from pipeline.audit.archive import archive_log, replay_archived_log
 from pipeline.audit.replay import Line, replay
 from pipeline.models import Application, Event
 from pipeline.selectors.past_states import PastPlace
@@ -77,6 +80,15 @@ def assert_replay_agrees(job_id: UUID, model: Model, passed: timedelta, seq: int
     _line_agrees(line, model.lines[seq - 1], passed)
     same_time = [s for s, row in enumerate(model.log, 1) if row[-1] == event.at + passed]
     assert replay(job_id, as_of=event.at).seq == same_time[-1]
+
+
+def assert_archive_agrees(job_id: UUID) -> None:
+    """The log is archived, and the file alone gives the lines that the database gives."""
+    with TemporaryDirectory() as folder:
+        path = archive_log(Path(folder), job_id)
+        last = replay(job_id).seq
+        for seq in {1, last // 3 or 1, last // 2 or 1, last}:
+            assert replay_archived_log(path, seq=seq) == replay(job_id, seq=seq)
 
 
 def _line_agrees(line: Line, then: dict[str, Any], passed: timedelta) -> None:

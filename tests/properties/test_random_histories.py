@@ -34,7 +34,7 @@ from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.properties.beside import Beside
-from tests.properties.comparison import assert_replay_agrees
+from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
 from tests.properties.planned import Planned, cancel, plan
 from tests.properties.quiet import NONE
 from tests.properties.standing import Standing
@@ -250,6 +250,7 @@ class History(Beside, RuleBasedStateMachine):
             self.wait(round(seconds, 6))
             if settled:
                 self.settles(touch=False)
+            assert_archive_agrees(self.job_id)
 
     @rule(touch=st.booleans(), people=st.integers(0, 3))
     def an_offer_runs_out_and_new_people_come(self, touch: bool, people: int) -> None:
