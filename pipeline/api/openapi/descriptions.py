@@ -79,8 +79,7 @@ DESCRIPTIONS = {
     "hash": "SHA-256 of the event and the hash before it, in hexadecimal.",
     "head": "Seq and hash of the last event. Note them to check later that they are unchanged.",
     "id": "Opaque id. Knowing it gives no access.",
-    "idempotency_key": "Within a type, the same key returns the same task. Kept as long as "
-    "the task.",
+    "idempotency_key": "Within a type, the same key returns the same task. Kept like the task.",
     "is_new": "Whether this request created the task; otherwise it is the first task with "
     "that key.",
     "is_portal": "Whether a portal token made by the key sent it, not the key itself.",
