@@ -38,7 +38,7 @@ class PipelineConfig(AppConfig):
         from pipeline.audit.task import ensure_anchoring_task, ensure_archiving_task
         from pipeline.forecast.task import ensure_forecast_task
         from pipeline.maintenance.task import ensure_maintenance_task
-        from pipeline.notifications.company_task import ensure_company_emails
+        from pipeline.notifications.company_task import ensure_company_tasks
         from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
         from pipeline.webhooks.task import ensure_webhooks_tasks
 
@@ -46,6 +46,6 @@ class PipelineConfig(AppConfig):
         ensure_anchoring_task()
         ensure_archiving_task()
         ensure_end_of_retention()
-        ensure_company_emails()
+        ensure_company_tasks()
         ensure_webhooks_tasks()
         ensure_forecast_task()

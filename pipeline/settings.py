@@ -61,16 +61,16 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "pipeline.pages.cache_headers.private_cache_headers",
     "pipeline.pages.staff.middleware.idle_sessions",
-    "pipeline.web.middleware.Common",
-    "pipeline.web.middleware.PageCSRF",
+    "pipeline.web.middleware.PageCommonMiddleware",
+    "pipeline.web.middleware.PageCSRFMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "pipeline.pages.staff.middleware.RefusedFormStatus",
+    "pipeline.pages.staff.middleware.RefusedFormMiddleware",
     "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
-    "pipeline.pages.error_messages.post_only_error_to_page",
-    "pipeline.pages.error_messages.missing_error_to_404",
+    "pipeline.pages.error_messages.post_only_error_messages_to_page",
+    "pipeline.pages.error_messages.missing_error_messages_to_404",
 ]
 ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
@@ -118,7 +118,7 @@ AUTH_PASSWORD_VALIDATORS.append(
 )
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # `pipeline.web.middleware.Security` is Django's, under another name,
-    "security.W003",  # and so is `PageCSRF` there
+    "security.W003",  # and so is `PageCSRFMiddleware` there
     "security.W002",  # X-Frame-Options: the policy's frame-ancestors covers it
     "security.W005",  # other names below this one, and
     "security.W021",  # browsers' lists: both bind more than this site, so its operator chooses

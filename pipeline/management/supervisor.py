@@ -89,10 +89,10 @@ class Supervisor:
 
     def __enter__(self) -> Supervisor:
 
-        def note_signal(number: int, frame: FrameType | None) -> None:
+        def note_supervised_signal(number: int, frame: FrameType | None) -> None:
             self.is_stopping = True
 
-        supervise_stop_signals(note_signal)
+        supervise_stop_signals(note_supervised_signal)
         try:
             for program in self._programs.values():
                 self._start(program)

@@ -77,7 +77,7 @@ def raise_company_alerts_in_task(payload: dict[str, Any], context: Context) -> d
     return raise_company_alerts()
 
 
-def ensure_company_emails() -> None:
+def ensure_company_tasks() -> None:
     """Schedule both. Safe to call at every start, and by many processes at once."""
     schedules.ensure_schedule("Digests", EVERY_MORNING, DIGESTS)
     schedules.ensure_schedule("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)

@@ -60,7 +60,7 @@ def opaque_rows(job_id: UUID, *, after: int, upto: int) -> Iterator[dict[str, An
         after = found[-1][0]
 
 
-def extended_log_digest(digest: bytes, row: dict[str, Any]) -> bytes:
+def extended_opaque_digest(digest: bytes, row: dict[str, Any]) -> bytes:
     """Return the digest of a log after one more row."""
     return sha256(digest + bytes.fromhex(row["leaf"])).digest()
 

@@ -56,7 +56,7 @@ class ListPlace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobApplicationFilters:
+class WantedJobApplications:
     """Conditions that all applications of a list fulfil. A time range excludes its end."""
 
     status: Status | None = None
@@ -200,7 +200,7 @@ WHERE own.id = ANY(%(ids)s::uuid[]) AND coalesce(own.outcome, own.status) = ANY(
 
 def list_job_applications(
     job_id: UUID,
-    filters: JobApplicationFilters,
+    filters: WantedJobApplications,
     *,
     order: ListOrder,
     after: ListPlace | None,
@@ -228,7 +228,7 @@ def search_job_applications(
     company_id: UUID,
     job_id: UUID,
     search: str,
-    filters: JobApplicationFilters,
+    filters: WantedJobApplications,
     *,
     after: NamePlace | None,
     limit: int,
@@ -246,7 +246,7 @@ def search_job_applications(
     return ListedPage([row for row in found.rows if row.application.id in matching], found.next)
 
 
-def count_job_applications(job_id: UUID, filters: JobApplicationFilters, order: ListOrder) -> Total:
+def count_job_applications(job_id: UUID, filters: WantedJobApplications, order: ListOrder) -> Total:
     """Return the number of applications that a list in this order has in all, in few queries.
 
     Beyond MOST_COUNTED, only the newest are searched: that many at least.

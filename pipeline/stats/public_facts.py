@@ -64,24 +64,24 @@ def public_facts_of(job: Job) -> PublicCounts:
     first = Event.objects.filter(job_id=job.id, seq=after + 1).values_list("at", flat=True).first()
     counts = {(event, reason): count for event, reason, count in rows}
 
-    def total_fact(*events: str) -> int:
+    def public_total(*events: str) -> int:
         return sum(count for (event, _), count in counts.items() if event in events)
 
-    def facts_by_reason(kind: str) -> dict[str, int | None]:
+    def public_facts_by_reason(kind: str) -> dict[str, int | None]:
         found = {reason: count for (event, reason), count in counts.items() if event == kind}
         return {reason: _shown_fact(count) for reason, count in sorted(found.items())}
 
     known = PublicCounts(
         since=first or job.created_at,
         events=job.seq - after,
-        offered=_shown_fact(total_fact("PROMOTED", "APPLIED")),
-        confirmed=_shown_fact(total_fact("ACKNOWLEDGED")),
-        missed=_shown_fact(total_fact("DECAYED", "LAPSED")),
-        withdrawn=_shown_fact(total_fact("WITHDRAWN")),
-        removals=facts_by_reason("REMOVED"),
-        given_back=facts_by_reason("REINSTATED"),
-        seats_changed=total_fact("CAPACITY_CHANGED"),
-        rules_changed=total_fact("POLICY_CHANGED"),
+        offered=_shown_fact(public_total("PROMOTED", "APPLIED")),
+        confirmed=_shown_fact(public_total("ACKNOWLEDGED")),
+        missed=_shown_fact(public_total("DECAYED", "LAPSED")),
+        withdrawn=_shown_fact(public_total("WITHDRAWN")),
+        removals=public_facts_by_reason("REMOVED"),
+        given_back=public_facts_by_reason("REINSTATED"),
+        seats_changed=public_total("CAPACITY_CHANGED"),
+        rules_changed=public_total("POLICY_CHANGED"),
     )
     caches["local"].set(key, known, KEPT_SECONDS)
     return known

@@ -33,11 +33,11 @@ def client_address(request: HttpRequest) -> str:
     Behind a proxy in TRUSTED_PROXIES, the server has already replaced the proxy's address with the
     client's.
     """
-    return client_network_of(request.META.get("REMOTE_ADDR", ""))
+    return network_of_client_address(request.META.get("REMOTE_ADDR", ""))
 
 
 @lru_cache(maxsize=4_096)
-def client_network_of(text: str) -> str:
+def network_of_client_address(text: str) -> str:
     """Return the address that counts as one client: IPv4, an IPv6 /64 network, or "unknown"."""
     address = _parsed_client_address(text)
     if address is None:

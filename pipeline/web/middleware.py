@@ -77,7 +77,7 @@ class ContentSecurityPolicy(PagesOnly, CSPMiddleware):
     """Django's Content-Security-Policy header, from the settings or the view."""
 
 
-class Common(PagesOnly, CommonMiddleware):
+class PageCommonMiddleware(PagesOnly, CommonMiddleware):
     """Django's host check, and the response's Content-Length.
 
     Monitoring is not checked: it asks each process at its own address, and its answers name no URL.
@@ -88,7 +88,7 @@ class Common(PagesOnly, CommonMiddleware):
         return None if request.path_info in MONITORING else super().process_request(request)
 
 
-class PageCSRF(PagesOnly, CsrfViewMiddleware):
+class PageCSRFMiddleware(PagesOnly, CsrfViewMiddleware):
     """Django's CSRF check for forms. The API checks sessions itself."""
 
     def process_view(self, request: HttpRequest, *args: Any) -> Any:

@@ -32,7 +32,11 @@ from pipeline.webhooks.lanes import (
 )
 from pipeline.webhooks.queue import wake_webhook_queue
 from pipeline.webhooks.run_ends import TurnToEndWebhookRun
-from pipeline.webhooks.signing import SecretUnreadable, decrypt_webhook_secret, webhook_signatures
+from pipeline.webhooks.signing import (
+    SecretUnreadable,
+    decrypt_webhook_signing_secret,
+    webhook_signatures,
+)
 from tasks.json import as_json
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
@@ -194,14 +198,14 @@ class DeliveryRun:
         }
         self._sent[waiting.id] = headers, now
         try:
-            keys = [decrypt_webhook_secret(lane.secret, lane.id)]
+            keys = [decrypt_webhook_signing_secret(lane.secret, lane.id)]
         except SecretUnreadable:
             lane.under_way += 1
             self._take([Answer(waiting.id, lane.id, failure=Failure.SECRET_UNREADABLE)])
             return None
         if lane.old_secret is not None:
             with suppress(SecretUnreadable):  # the present one signs
-                keys.append(decrypt_webhook_secret(lane.old_secret, lane.id))
+                keys.append(decrypt_webhook_signing_secret(lane.old_secret, lane.id))
         signature = webhook_signatures(name, int(now.timestamp()), body, keys)
         signed = headers | {"webhook-signature": signature}
         return Outgoing(waiting.id, lane.company_id, lane.id, lane.url, signed, body)

@@ -28,11 +28,11 @@ from pipeline.webhooks.queue import QueuedOccurrence, wake_webhook_queue
 from pipeline.webhooks.signing import (
     TAG_BYTES,
     SecretUnreadable,
-    decrypt_webhook_secret,
-    encrypt_webhook_secret,
-    is_webhook_secret_readable,
-    new_webhook_secret,
-    webhook_key_tag,
+    decrypt_webhook_signing_secret,
+    encrypt_webhook_signing_secret,
+    is_webhook_signing_secret_readable,
+    new_webhook_signing_secret,
+    webhook_signing_key_tag,
 )
 from pipeline.webhooks.types import TEST
 
@@ -72,18 +72,18 @@ def create_webhook_endpoint(
     same = theirs.filter(created_at__gt=Now() - SHOWN_AGAIN_FOR, old_secret_until=None, **given)
     if endpoint_id and (made := same.filter(id=endpoint_id).first()):
         security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(made))
-        return made, decrypt_webhook_secret(made.secret, made.id)
+        return made, decrypt_webhook_signing_secret(made.secret, made.id)
     if endpoint_id and WebhookEndpoint.objects.filter(id=endpoint_id).exists():
         raise WebhookAlreadyMade(existing_id=endpoint_id)
     if theirs.count() >= MOST_ENDPOINTS:
         raise TooManyWebhooks(limit=MOST_ENDPOINTS)
-    secret, endpoint_id = new_webhook_secret(), endpoint_id or uuid7()
+    secret, endpoint_id = new_webhook_signing_secret(), endpoint_id or uuid7()
     try:
         with transaction.atomic():
             endpoint = WebhookEndpoint.objects.create(
                 id=endpoint_id,
                 company_id=company_id,
-                secret=encrypt_webhook_secret(secret, endpoint_id),
+                secret=encrypt_webhook_signing_secret(secret, endpoint_id),
                 **given,
             )
     except IntegrityError:  # another company has taken the id since the look above
@@ -133,13 +133,13 @@ def rotate_endpoint_secret(
         if not is_last or not fresh.filter(id=endpoint.id).exists():
             raise WebhookAlreadyRotated(existing_id=endpoint.id)
         security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(endpoint))
-        return endpoint, decrypt_webhook_secret(endpoint.secret, endpoint.id)
-    secret = new_webhook_secret()
-    is_readable = is_webhook_secret_readable(endpoint.secret, endpoint.id)
+        return endpoint, decrypt_webhook_signing_secret(endpoint.secret, endpoint.id)
+    secret = new_webhook_signing_secret()
+    is_readable = is_webhook_signing_secret_readable(endpoint.secret, endpoint.id)
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         old_secret=endpoint.secret if is_readable else None,
         old_secret_until=Now() + OLD_SECRET_FOR if is_readable else Now(),
-        secret=encrypt_webhook_secret(secret, endpoint.id),
+        secret=encrypt_webhook_signing_secret(secret, endpoint.id),
         rotation_ids=[*endpoint.rotation_ids, rotation_id or uuid7()][-KEPT_ROTATIONS:],
         rotated_at=Now(),
     )
@@ -192,7 +192,7 @@ def reencrypt_endpoint_secrets() -> int:
     So a fallback can be removed after a while. What no key decrypts stays as it is, and does not
     keep the endpoint's other secret from being encrypted anew.
     """
-    tag, columns = webhook_key_tag(), ("secret", "old_secret")
+    tag, columns = webhook_signing_key_tag(), ("secret", "old_secret")
     outdated = WebhookEndpoint.objects.extra(
         where=["substr(secret, 1, %s) <> %s OR substr(old_secret, 1, %s) <> %s"],
         params=[TAG_BYTES, tag] * 2,
@@ -204,8 +204,8 @@ def reencrypt_endpoint_secrets() -> int:
             sealed = getattr(endpoint, column)
             if sealed is not None and bytes(sealed[:TAG_BYTES]) != tag:
                 with suppress(SecretUnreadable):
-                    secret = decrypt_webhook_secret(sealed, endpoint.id)
-                    anew[column] = encrypt_webhook_secret(secret, endpoint.id)
+                    secret = decrypt_webhook_signing_secret(sealed, endpoint.id)
+                    anew[column] = encrypt_webhook_signing_secret(secret, endpoint.id)
         if anew:
             WebhookEndpoint.objects.filter(id=endpoint.id).update(**anew)
             count += 1

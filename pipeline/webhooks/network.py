@@ -55,14 +55,14 @@ class NetworkResolver:
         lookup = loop.create_task(loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         self._lookups.add(lookup)
 
-        def end_lookup(ended: asyncio.Task[Any]) -> None:
+        def end_network_lookup(ended: asyncio.Task[Any]) -> None:
             self._lookups.discard(ended)
             own.release()
             self._turns.release()
             if not ended.cancelled():
                 ended.exception()
 
-        lookup.add_done_callback(end_lookup)
+        lookup.add_done_callback(end_network_lookup)
         await asyncio.wait([lookup], timeout=RESOLVE_SECONDS)
         if not lookup.done():
             raise NameNotFound("The name servers do not answer")

@@ -64,7 +64,7 @@ def compare_rules(
     steps = len(WINDOWS) + 2
     tell(1, steps)
 
-    def run_again(policy: dict[str, Any], done: int) -> Simulation:
+    def compare_again(policy: dict[str, Any], done: int) -> Simulation:
         if is_cancelled():
             raise Cancelled
         tried = Simulation(log, Change(change.since, policy, change.capacity))
@@ -72,10 +72,10 @@ def compare_rules(
         tell(done, steps)
         return tried
 
-    tried = run_again(change.policy, 2)
+    tried = compare_again(change.policy, 2)
     windows = []
     for number, seconds in enumerate(WINDOWS, 3):
-        each = run_again(change.policy | {"acknowledgment_window_seconds": seconds}, number)
+        each = compare_again(change.policy | {"acknowledgment_window_seconds": seconds}, number)
         windows.append({"window_seconds": seconds, **_compared_figures(each, change.since, end)})
     earlier, later = _compared_moves(happened.events, tried.events, change.since, end)
     return {

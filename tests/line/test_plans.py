@@ -19,8 +19,8 @@ from pipeline.selectors import sql as reads
 from pipeline.selectors.applications import APPLICATION_FACTS, sql_of_applications_page
 from pipeline.selectors.job_applications import (
     ORDERS,
-    JobApplicationFilters,
     ListOrder,
+    WantedJobApplications,
     _listed_place_values,
     list_statements,
 )
@@ -99,7 +99,7 @@ def parameters(job: UUID) -> dict[str, Any]:
     hot = factories.row_of(job)
     locked = {name: getattr(hot, name) for name in sql.HOT if hasattr(hot, name)}
     locked |= {"status": hot.status} | hot.policy.values()
-    listed = JobApplicationFilters().parameters() | _listed_place_values(
+    listed = WantedJobApplications().parameters() | _listed_place_values(
         job, ListOrder("id", True), None
     )
     return (

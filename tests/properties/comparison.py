@@ -14,7 +14,8 @@ from pipeline.audit.archive import archive_log, replay_archived_log
 from pipeline.audit.replay import Line, replay
 from pipeline.models import Application, Event
 from pipeline.selectors.past_states import PastPlace
-from tests.properties.model import Model, Standing
+from tests.properties.model import Model
+from tests.properties.standing import Standing
 
 
 def assert_rows_agree(job_id: UUID, model: Model, passed: timedelta) -> None:
@@ -110,6 +111,7 @@ def _told(row: Application | PastPlace, passed: timedelta) -> tuple[Any, ...]:
     times = (
         row.eligible_at,
         row.not_before,
+        row.accept_until,
         row.verify_by,
         row.acknowledge_by,
         row.applied_at,
@@ -125,6 +127,7 @@ def _expected(who: Standing) -> tuple[Any, ...]:
     times = (
         who.eligible_at,
         who.not_before,
+        who.accept_until,
         who.verify_by,
         who.deadline,
         who.applied_at,

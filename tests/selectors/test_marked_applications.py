@@ -13,7 +13,7 @@ from pipeline.models import Application, ApplicationAssignee, ApplicationTag
 from pipeline.selectors import job_applications, marked_applications
 from pipeline.selectors.job_applications import (
     ORDERS,
-    JobApplicationFilters,
+    WantedJobApplications,
     _listed_place_values,
     count_job_applications,
     list_job_applications,
@@ -64,7 +64,7 @@ class Scene:
             ApplicationTag(application_id=each, job_id=self.job, word=word) for each in ids
         )
 
-    def listed(self, filters: JobApplicationFilters, **how: Any) -> list[UUID]:
+    def listed(self, filters: WantedJobApplications, **how: Any) -> list[UUID]:
         """All pages of a list, one after the other, none of which may be short."""
         found: list[UUID] = []
         after = None
@@ -85,15 +85,15 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 def test_the_few_with_a_tag_or_an_assignee_are_found_wherever_they_stand(scene: Scene) -> None:
     tagged, assigned = (
-        JobApplicationFilters(tag="rare"),
-        JobApplicationFilters(assignee=scene.user.id),
+        WantedJobApplications(tag="rare"),
+        WantedJobApplications(assignee=scene.user.id),
     )
 
     assert scene.listed(tagged, order=OLDEST_FIRST) == scene.marked
     assert scene.listed(tagged, order=NEWEST_FIRST) == scene.marked[::-1]
     assert scene.listed(assigned, order=NEWEST_FIRST) == scene.marked[::-1]
     assert count_job_applications(scene.job, tagged, NEWEST_FIRST) == (len(scene.marked), True)
-    both = JobApplicationFilters(tag="word 0", assignee=scene.user.id)
+    both = WantedJobApplications(tag="word 0", assignee=scene.user.id)
     assert set(scene.listed(both, order=NEWEST_FIRST)) == {*scene.marked} & {*scene.common}
 
 
@@ -102,7 +102,7 @@ def test_the_walk_along_the_line_would_give_short_pages(
 ) -> None:
     monkeypatch.setattr(job_applications, "rarest_mark", lambda job_id, **values: "")
 
-    tagged = JobApplicationFilters(tag="rare")
+    tagged = WantedJobApplications(tag="rare")
     page = list_job_applications(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
 
     assert len(page.rows) < 20
@@ -110,7 +110,7 @@ def test_the_walk_along_the_line_would_give_short_pages(
 
 
 def test_of_a_common_tag_a_page_is_found_along_the_line(scene: Scene) -> None:
-    tagged = JobApplicationFilters(tag="word 0")
+    tagged = WantedJobApplications(tag="word 0")
 
     page = list_job_applications(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
 
@@ -123,7 +123,7 @@ def test_of_a_common_tag_a_page_is_found_along_the_line(scene: Scene) -> None:
 @pytest.mark.parametrize("mark", ["tag", "assignee"])
 def test_only_the_marked_are_read(scene: Scene, order: Any, mark: str) -> None:
     value = {"tag": "rare", "assignee": scene.user.id}[mark]
-    filters = JobApplicationFilters(**{mark: value})
+    filters = WantedJobApplications(**{mark: value})
     values = filters.parameters() | _listed_place_values(scene.job, order, None)
     page, edge = list_statements(order, 21, True, mark)
 

@@ -17,7 +17,7 @@ from pipeline.models import ClockAdvance, Event
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
-    JobApplicationFilters,
+    WantedJobApplications,
     list_job_applications,
 )
 from pipeline.services.acknowledge import acknowledge
@@ -212,7 +212,7 @@ def test_the_filter_of_cool_downs_goes_by_the_clock_of_the_sandbox() -> None:
     found = []
     for hours in (2, 3, 4):
         advance(company, hours * HOUR)
-        cooling = JobApplicationFilters(cooling=True)
+        cooling = WantedJobApplications(cooling=True)
         page = list_job_applications(job_id, cooling, order=order, after=None, limit=9)
         found.append([row.application.id for row in page.rows])
 

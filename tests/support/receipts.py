@@ -17,7 +17,7 @@ from pipeline.audit.replay import replay
 from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Application, Event
 from pipeline.receipts.keys import public_receipt_keys, sign_receipt_with_key
-from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_log_digest, opaque_rows
+from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_opaque_digest, opaque_rows
 from pipeline.receipts.receipt import receipt_facts
 from pipeline.selectors.applications import SeenApplication
 from tests.support.environment import ROOT
@@ -34,7 +34,7 @@ def digest_of(rows: list[dict[str, Any]]) -> bytes:
     """Return the digest of a log, from its first row on."""
     digest = FIRST_DIGEST
     for row in rows:
-        digest = extended_log_digest(digest, row)
+        digest = extended_opaque_digest(digest, row)
     return digest
 
 

@@ -126,9 +126,9 @@ def bring_up_demo_links(site: str) -> str:
     return LINKS.format(
         site=site,
         company=COMPANY,
-        owner=demo_access.demo_sign_in_token(demo_access.OWNER),
+        owner=demo_access.demo_access_token(demo_access.OWNER),
         name=APPLICANT,
-        applicant=demo_access.demo_sign_in_token(demo_access.APPLICANT),
+        applicant=demo_access.demo_access_token(demo_access.APPLICANT),
     )
 
 

@@ -40,7 +40,7 @@ class TaskRow:
     word: str
     tone: str
     who: str
-    progress: task_descriptions.TaskProgress | None
+    progress: task_descriptions.DescribedTaskProgress | None
     result: str
     error: str
     link: tuple[str, str] | None

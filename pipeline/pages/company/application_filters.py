@@ -20,10 +20,10 @@ from pipeline.selectors.applications import SeenApplication, read_seen_applicati
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
-    JobApplicationFilters,
     ListedPage,
     ListOrder,
     ListPlace,
+    WantedJobApplications,
     list_job_applications,
     search_job_applications,
 )
@@ -66,7 +66,7 @@ class ListedFilters:
     """Filters that were chosen. Values that are none are left out."""
 
     given: dict[str, str]
-    filters: JobApplicationFilters
+    filters: WantedJobApplications
 
     @classmethod
     def of(cls, query: QueryDict) -> ListedFilters:
@@ -87,7 +87,7 @@ class ListedFilters:
         if kept["order"] not in dict(ORDER_CHOICES):
             kept["order"] = ""
         ended = state == "ENDED" or state in Outcome.__members__
-        filters = JobApplicationFilters(
+        filters = WantedJobApplications(
             status=Status.INACTIVE if ended else Status(state) if state else None,
             outcome=Outcome(state) if state in Outcome.__members__ else None,
             min_decay_count=int(kept["misses"]) if kept["misses"] else None,

@@ -60,7 +60,7 @@ def choose_emails_in_account(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
-def switch_company(request: HttpRequest) -> HttpResponse:
+def switch_company_of_account(request: HttpRequest) -> HttpResponse:
     """Switch the session to another of the member's companies."""
     try:
         member = switch_current_member(request, UUID(request.POST.get("company", "")))

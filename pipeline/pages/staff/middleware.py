@@ -30,7 +30,7 @@ NOTED_EVERY_SECONDS = 300
 FORMS = ("form", "verify_form", "webauthn_form")
 
 
-class RefusedFormStatus:
+class RefusedFormMiddleware:
     """Middleware that answers 422 when allauth refuses a form, as our own pages do."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -17,5 +17,5 @@ urlpatterns = [
     path("company/keys/<uuid:key_id>/revoke/", keys.revoke_key, name="revoke_key"),
     path("company/keys/<uuid:key_id>/requests/", keys.key_requests, name="key_requests"),
     path("company/system/", system.system, name="system"),
-    path("company/switch/", account.switch_company, name="switch_company"),
+    path("company/switch/", account.switch_company_of_account, name="switch_company"),
 ]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def link_of(who: str) -> str:
-    return f"/demo/sign-in/{demo_access.demo_sign_in_token(who)}/"
+    return f"/demo/sign-in/{demo_access.demo_access_token(who)}/"
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_no_link_exists_or_works_with_a_database_of_ones_own(
 
     assert visitor.get(link).status_code == 404
     assert visitor.post(link).status_code == 404
-    assert demo_access.demo_sign_in_token(who) == ""
+    assert demo_access.demo_access_token(who) == ""
     assert bring_up_demo_links("http://127.0.0.1:8000") == ""
     assert not visitor.session.keys()
 

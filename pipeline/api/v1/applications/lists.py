@@ -47,10 +47,10 @@ from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
-    JobApplicationFilters,
     ListedPage,
     ListOrder,
     ListPlace,
+    WantedJobApplications,
     count_job_applications,
     list_job_applications,
     search_job_applications,
@@ -126,9 +126,9 @@ class ApplicationList(Endpoint):
         return Response({"data": rows, "next_cursor": None})
 
 
-def _application_list_filters(request: Request) -> JobApplicationFilters:
+def _application_list_filters(request: Request) -> WantedJobApplications:
     tag = text_parameter(request, "tag")
-    return JobApplicationFilters(
+    return WantedJobApplications(
         status=choice_parameter(request, "status", Status),
         outcome=choice_parameter(request, "outcome", Outcome),
         applied_after=moment_parameter(request, "applied_after"),
@@ -152,7 +152,7 @@ def _application_list_order(request: Request) -> ListOrder:
 
 
 def _sorted_application_list(
-    request: Request, job_id: UUID, filters: JobApplicationFilters, order: ListOrder, limit: int
+    request: Request, job_id: UUID, filters: WantedJobApplications, order: ListOrder, limit: int
 ) -> ListedPage:
     place = page_cursor_place(request, datetime, UUID)
     after = ListPlace(*place) if place else None
