@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
 from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from jobs.models import Job
+from jobs.time_zones import time_zone_choices
 from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
 from pipeline.pages.forms import PlainForm
 from pipeline.wording.english import time_in_words
@@ -36,12 +37,6 @@ def moment_of_form(day: date, at: time, zone: str) -> datetime:
     if found.astimezone(here.tzinfo).replace(tzinfo=None) != here.replace(tzinfo=None):
         raise ValidationError(SKIPPED)
     return found
-
-
-def zone_choices() -> list[tuple[str, str]]:
-    """Return the time zones that a form offers, by name."""
-    places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
-    return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]
 
 
 class DrawForm(PlainForm):
@@ -77,7 +72,7 @@ class DrawForm(PlainForm):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        fields["draw_zone"].choices = zone_choices()
+        fields["draw_zone"].choices = time_zone_choices()
         fields["draw_zone"].initial = timezone.get_current_timezone_name()
 
     def clean(self) -> dict[str, Any]:
