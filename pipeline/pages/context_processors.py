@@ -16,7 +16,7 @@ from pipeline.pages.access import (
     current_memberships,
     current_memberships_of_sandboxes,
 )
-from pipeline.web.demo_access import is_demo_story_accessible
+from pipeline.web.demo_access import has_demo_access_to_story
 
 # Links of the main navigation, and the names of the other pages that belong to each.
 NAV_OF_MEMBERS = (
@@ -68,7 +68,7 @@ def frame_context(request: HttpRequest) -> dict[str, Any]:
             lambda: _main_nav_context(request, match.url_name if match else "")
         ),
         "dev_mail": settings.DEV_MAIL,
-        "story_people": STORY_PEOPLE if is_demo_story_accessible(request) else {},
+        "story_people": STORY_PEOPLE if has_demo_access_to_story(request) else {},
         "zone": zone,
         "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",
     }
