@@ -166,6 +166,10 @@ class NotDeferrable(LineError):
     message = "{why}"
 
 
+class NotPreacceptable(LineError):
+    message = "{why}"
+
+
 class EmailNotRepeatable(LineError):
     message = "{why}"
 
@@ -210,7 +214,7 @@ class ClockAtItsEnd(LineError):
 
 
 class TooManyAdvances(LineError):
-    message = "The clock of a sandbox can be moved {limit} times, and it was."
+    message = "You have already moved this sandbox's clock {limit} times, which is the limit."
 
 
 class SandboxFull(LineError):

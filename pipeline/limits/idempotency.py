@@ -9,6 +9,7 @@ from the row as it is now: that is the same effect, but perhaps not the same ans
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 import time
@@ -21,6 +22,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import InterfaceError, OperationalError, connection
+
+log = logging.getLogger(__name__)
 
 KEPT_SECONDS = 24 * 3_600
 # After this long without a response, a request counts as lost with its process; longer than any
@@ -159,19 +162,19 @@ def _write_idempotency_key(statement: str, claim: IdempotencyClaim, **values: An
     """
     parameters = values | {"id": claim.id, "run": claim.run}
     try:
-        _execute_without_waiting(statement, parameters)
+        _execute_idempotency_statement(statement, parameters)
     except (OperationalError, InterfaceError):
         connection.close_if_unusable_or_obsolete()
         if connection.connection is not None:
             raise
         try:
-            _execute_without_waiting(statement, parameters)
+            _execute_idempotency_statement(statement, parameters)
         except (OperationalError, InterfaceError):
             unsettled.note(statement, parameters)
             raise
 
 
-def _execute_without_waiting(statement: str, parameters: dict[str, Any]) -> None:
+def _execute_idempotency_statement(statement: str, parameters: dict[str, Any]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}", parameters)
 
@@ -209,8 +212,9 @@ class UnsettledClaims:
                     break
                 until, statement, parameters = self._waiting.popleft()
             try:
-                _execute_without_waiting(statement, parameters)
-            except (OperationalError, InterfaceError):
+                _execute_idempotency_statement(statement, parameters)
+            except Exception as error:
+                log.warning("the end of a request with a key could not be written: %s", error)
                 connection.close()
                 if time.monotonic() < until:
                     with self._guard:

@@ -14,7 +14,7 @@ from pipeline.domain.states import DRAW_AT, VERIFY_WITHIN, Actor, ActorKind, Mov
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import History, read_locked_application
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import make_move
+from pipeline.line.moves import make_move, promote
 from pipeline.models import Application
 
 _BLANK = {field.attname: field.get_default() for field in Application._meta.concrete_fields}
@@ -119,14 +119,16 @@ def admit_as_verified(job: LockedJob, application: Application, *, actor: Actor)
     After settling, a seat is free only if nobody else is eligible. Raises IllegalMove.
     """
     entry = make_move(job, application, Move.VERIFY, actor=actor)
-    offer_free_seat(job, application, cause_seq=entry.seq)
+    offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
 
 
-def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int) -> None:
+def offer_free_seat_on_admission(
+    job: LockedJob, application: Application, *, cause_seq: int
+) -> None:
     """Offer a seat that is free in a settled line to a person who has just become eligible."""
     if job.status is not JobStatus.OPEN or not job.seats_free or job.awaits_draw:
         return
     if application.held_until and application.held_until > job.now:
         job.due(application.held_until)
     else:
-        make_move(job, application, Move.PROMOTE, cause_seq=cause_seq)
+        promote(job, application, cause_seq=cause_seq)

@@ -24,7 +24,9 @@ FOUND_BY_KIND = (
 ).split()
 
 
-def _model_choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:
+def _line_model_choices(
+    words: type[Status | Outcome | EventType | ActorKind],
+) -> list[tuple[str, str]]:
     return [(word.value, word.value) for word in words]
 
 
@@ -45,9 +47,9 @@ class Application(models.Model):
 
     Changed only under its job's lock. `ticket` and `tie` are its place in the order while it waits,
     `acknowledge_by` the deadline while it is pending, and `eligible_at` the end of the cool-down
-    after the last miss. While `not_before` is ahead, the person wants no seat. `verify_by` is set
-    until the address is proved: until then, the application gets no seat, and at that time it
-    lapses.
+    after the last miss. While `not_before` is ahead, the person wants no seat; while `accept_until`
+    is, they accept one in advance. `verify_by` is set until the address is proved: until then, the
+    application gets no seat, and at that time it lapses.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -56,13 +58,14 @@ class Application(models.Model):
         Applicant, models.PROTECT, related_name="applications", db_index=False
     )
     name = models.CharField(max_length=NAME_LENGTH)
-    status = models.CharField(max_length=22, choices=_model_choices(Status))
-    outcome = models.CharField(max_length=10, null=True, choices=_model_choices(Outcome))  # noqa: DJ001
+    status = models.CharField(max_length=22, choices=_line_model_choices(Status))
+    outcome = models.CharField(max_length=10, null=True, choices=_line_model_choices(Outcome))  # noqa: DJ001
     ticket = models.BigIntegerField(null=True)
     tie = models.BigIntegerField(null=True)
     decay_count = models.IntegerField(default=0)
     eligible_at = models.DateTimeField(null=True)
     not_before = models.DateTimeField(null=True)
+    accept_until = models.DateTimeField(null=True)
     verify_by = models.DateTimeField(null=True)
     acknowledge_by = models.DateTimeField(null=True)
     deadline_extended = models.BooleanField(default=False)
@@ -96,6 +99,10 @@ class Application(models.Model):
             models.CheckConstraint(
                 name="deferred_while_waiting",
                 condition=Q(not_before__isnull=True) | Q(status="WAITLIST"),
+            ),
+            models.CheckConstraint(
+                name="accepts_while_waiting",
+                condition=Q(accept_until__isnull=True) | Q(status="WAITLIST"),
             ),
             models.CheckConstraint(
                 name="no_seat_unverified",
@@ -198,6 +205,7 @@ class ApplicationRow(NamedTuple):
     decay_count: int
     eligible_at: datetime | None
     not_before: datetime | None
+    accept_until: datetime | None
     verify_by: datetime | None
     acknowledge_by: datetime | None
     deadline_extended: bool
@@ -231,11 +239,11 @@ class Event(models.Model):
     job_id = models.UUIDField()
     seq = models.BigIntegerField()
     application_id = models.UUIDField(null=True)
-    event = models.CharField(max_length=20, choices=_model_choices(EventType))
+    event = models.CharField(max_length=20, choices=_line_model_choices(EventType))
     from_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
     to_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
     outcome = models.CharField(max_length=10, null=True)  # noqa: DJ001
-    actor_kind = models.CharField(max_length=9, choices=_model_choices(ActorKind))
+    actor_kind = models.CharField(max_length=9, choices=_line_model_choices(ActorKind))
     actor_id = models.UUIDField(null=True)
     cause_seq = models.BigIntegerField(null=True)
     policy_version = models.IntegerField()
@@ -277,21 +285,3 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.seq} {self.event}"
-
-
-class NameWord(models.Model):
-    """Word of an applicant's name, for a company's search of its own applicants.
-
-    Written by `pipeline.maintenance.name_index` soon after the application. A trigger updates the
-    words when the name is changed or erased.
-    """
-
-    company_id = models.UUIDField()
-    word = models.TextField(db_collation="C")
-    application_id = models.UUIDField()
-
-    class Meta:
-        indexes = [models.Index("company_id", "word", "application_id", name="name_word")]
-
-    def __str__(self) -> str:
-        return self.word

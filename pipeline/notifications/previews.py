@@ -11,13 +11,19 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from applicants import codes
-from pipeline.domain.states import EventType, Outcome, ReinstatementReason, Status
+from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
+    EventType,
+    Outcome,
+    ReinstatementReason,
+    Status,
+)
 from pipeline.mail.links import Offer
 from pipeline.notifications.company_emails import (
     ALERT_WORDS,
     JobFigures,
-    company_alert_message,
-    company_digest_message,
+    company_alert_email,
+    company_digest_email,
 )
 from pipeline.notifications.messages import Facts, Message, message_for, reminder_message
 from pipeline.notifications.rendering import render_message_as_html, rendered_calendar_entry
@@ -68,10 +74,10 @@ class SampleEvent:
 
 
 def _event_preview(
-    event: str, to: str, before: str | None = None, **more: Any
+    event: str, to: str, before: str | None = None, *, also: Any = None, **more: Any
 ) -> Callable[[], Message]:
     def make_preview() -> Message:
-        data: dict[str, Any] = {"places": 1}
+        data: dict[str, Any] = {"places": 1} | (also or {})
         if to == _PENDING:
             data |= {"deadline": _DEADLINE.isoformat()}
         if event == EventType.DECAYED:
@@ -89,13 +95,13 @@ def _ended_preview(outcome: str, event: str, before: str = _PENDING) -> Callable
     return _event_preview(event, Status.INACTIVE, before, outcome=outcome)
 
 
-def _digest_preview() -> Message:
+def _preview_of_digest() -> Message:
     board = f"{_SITE}/company/jobs/{_APPLICATION}/"
     figures = [
         JobFigures("Boatbuilder", board, 2, 3, 41, 1, 1),
         JobFigures("Rigger", board, 1, 1, 0, 0, 0),
     ]
-    message = company_digest_message("Harbour Works", date(2026, 11, 21), figures)
+    message = company_digest_email("Harbour Works", date(2026, 11, 21), figures)
     assert message is not None  # noqa: S101  there are jobs
     return message
 
@@ -110,6 +116,9 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "reminder": lambda: reminder_message(FACTS, _DEADLINE),
     "extended": _event_preview(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING),
     "confirmed": _event_preview(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
+    "accepted-in-advance": _event_preview(
+        EventType.ACKNOWLEDGED, Status.ACTIVE, also={ACCEPTED_UNTIL: _DEADLINE.isoformat()}
+    ),
     "missed": _event_preview(EventType.DECAYED, _WAITING, _PENDING),
     "lapsed": _ended_preview(Outcome.LAPSED, EventType.LAPSED),
     "reinstated": _event_preview(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),
@@ -119,10 +128,10 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "rejected": _ended_preview(Outcome.REJECTED, EventType.REMOVED, Status.ACTIVE),
     "hired": _ended_preview(Outcome.HIRED, EventType.REMOVED, Status.ACTIVE),
     "job-closed": _ended_preview(Outcome.JOB_CLOSED, EventType.CLOSED_OUT, _WAITING),
-    "digest": _digest_preview,
+    "digest": _preview_of_digest,
     **{
         f"alert-{kind.lower().replace('_', '-')}": partial(
-            company_alert_message, "Harbour Works", kind
+            company_alert_email, "Harbour Works", kind
         )
         for kind in ALERT_WORDS
     },

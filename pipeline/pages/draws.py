@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time
+from collections.abc import Mapping
+from datetime import time
 from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -12,51 +12,53 @@ from django.utils import timezone
 
 from jobs.models import Job
 from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
-from pipeline.pages.forms import PlainForm
+from pipeline.models import JobTemplate
+from pipeline.pages.forms import PlainForm, moment_of_form, zone_choices
 from pipeline.wording.english import time_in_words
 
-SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
+BLANK_TIME = "[day and time of the draw]"
 
 
-def draw_of_job(job: Job) -> str:
+def draw_time_on_pages(job: Job) -> str:
     """Return the time of a job's draw in words, in the reader's zone; empty without a draw."""
     return time_in_words(job.draw_at, timezone.get_current_timezone()) if job.draw_at else ""
 
 
-def moment_of_form(day: date, at: time, zone: str) -> datetime:
-    """Return a local time that a form gave, in UTC; of a time that comes twice, the first.
+# The fields by which a form gives a job's order and the time of its draw.
+DRAW_FIELDS = {"opening", "draw_day", "draw_time", "draw_zone"}
 
-    Raises ValidationError for a time that the clocks skip, and for a date out of range.
+
+def draw_form_values(job: Job) -> dict[str, Any]:
+    """Return the time of a job's draw as initial values of its form, in the reader's zone."""
+    if job.draw_at is None:
+        return {"opening": "first_come"}
+    here = timezone.localtime(job.draw_at)
+    at = here.time().replace(second=0, microsecond=0)
+    return {"opening": "lottery", "draw_day": here.date(), "draw_time": at}
+
+
+def order_form_values(like: Job | JobTemplate) -> dict[str, Any]:
+    """Return the order of an earlier job or a template as initial values of a new job's form.
+
+    The day of a draw is left out: it has to be entered again.
     """
-    here = datetime.combine(day, at, ZoneInfo(zone))
-    try:
-        found = here.astimezone(UTC)
-    except OverflowError:
-        raise ValidationError("Enter a date in the next two years.") from None
-    if found.astimezone(here.tzinfo).replace(tzinfo=None) != here.replace(tzinfo=None):
-        raise ValidationError(SKIPPED)
-    return found
+    if isinstance(like, Job):
+        return draw_form_values(like) | {"draw_day": None}
+    return {"opening": "lottery" if like.by_lot else "first_come"}
 
 
-def zone_choices() -> list[tuple[str, str]]:
-    """Return the time zones that a form offers, by name."""
-    places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
-    return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]
+def draw_of_form(given: Mapping[str, Any]) -> str:
+    """Return the time of the draw that a form has, or a blank for it; empty without a draw."""
+    if given.get("opening") != "lottery":
+        return ""
+    if given.get("draw_at"):
+        return time_in_words(given["draw_at"], timezone.get_current_timezone())
+    return BLANK_TIME
 
 
-class DrawForm(PlainForm):
-    """Order of a new job's line: first come, first served, or a draw by lot at a time."""
+class DrawTimeForm(PlainForm):
+    """Time of a draw by lot."""
 
-    opening = forms.ChoiceField(
-        label="Order of the line",
-        widget=forms.RadioSelect,
-        initial="first_come",
-        required=False,
-        choices=[
-            ("first_come", "First come, first served"),
-            ("lottery", "Drawn by lot: people apply until a time, and then the order is drawn"),
-        ],
-    )
     draw_day = forms.DateField(
         label="Day of the draw",
         required=False,
@@ -84,7 +86,11 @@ class DrawForm(PlainForm):
         """Add the time of the draw to the cleaned data; None without a draw."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         given["draw_at"] = None
-        if given.get("opening") != "lottery" or self.errors:
+        if given.setdefault("opening", "lottery") != "lottery":
+            for name in DRAW_FIELDS:
+                self.errors.pop(name, None)
+            return given
+        if self.errors.keys() & DRAW_FIELDS:
             return given
         if not given.get("draw_day") or not given.get("draw_time"):
             self.add_error("draw_day", "Enter the day and the time of the draw.")
@@ -95,3 +101,18 @@ class DrawForm(PlainForm):
         except ValidationError as error:
             self.add_error("draw_day", error)
         return given
+
+
+class DrawForm(DrawTimeForm):
+    """Order of a new job's line: first come, first served, or a draw by lot at a time."""
+
+    opening = forms.ChoiceField(
+        label="Order of the line",
+        widget=forms.RadioSelect,
+        initial="first_come",
+        required=False,
+        choices=[
+            ("first_come", "First come, first served"),
+            ("lottery", "Drawn by lot: people apply until a time, and then the order is drawn"),
+        ],
+    )

@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
+from jobs.errors import BadRetention
 from jobs.models import Retention
 from pipeline.annotations.write import forget_annotations
 from pipeline.line.lock import lock_job
@@ -54,6 +55,19 @@ class Due(NamedTuple):
     applicant_id: UUID
 
 
+def set_job_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
+    """Set how many days a job keeps personal data of ended applications, and its legal hold.
+
+    Raises BadRetention.
+    """
+    least, most = Retention.LEAST_DAYS, Retention.MOST_DAYS
+    if not least <= keep_days <= most:
+        raise BadRetention(f"Enter a number of days from {least} to {most:,}.")
+    values = {"keep_days": keep_days, "legal_hold": legal_hold}
+    Retention.objects.update_or_create(job_id=job_id, defaults=values)
+    security.info("retention.changed", extra={"job": str(job_id), **values})
+
+
 def end_retention() -> int:
     """Erase the personal data of a batch of applications whose retention has ended.
 
@@ -92,16 +106,25 @@ def _due_for_end_of_retention(ids: Collection[UUID] | None = None) -> list[Due]:
 def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
     """Separate applications from their people, under the job's lock.
 
-    A new legal hold still counts.
+    A new legal hold still counts. The number of statements does not grow with that of applications:
+    everybody who applies to the job waits meanwhile.
     """
     lock_job(job_id)
-    for row in _due_for_end_of_retention(application_ids):
-        nobody = uuid4()
-        Applicant.objects.create(id=nobody, email=f"{ERASED}{nobody}", name=ERASED_NAME)
-        same = Application.objects.filter(id=row.application_id)
-        same.update(applicant_id=nobody, name=ERASED_NAME)
-        DecisionNote.objects.filter(application_id=row.application_id).delete()
-        ApplicationReference.objects.filter(application_id=row.application_id).delete()
-        forget_annotations([row.application_id])
-        ids = {"job": str(job_id), "application": str(row.application_id)}
-        security.info("application.erased", extra=ids)
+    ids = [row.application_id for row in _due_for_end_of_retention(application_ids)]
+    people = [Applicant(id=each, name=ERASED_NAME) for each in (uuid4() for _ in ids)]
+    for nobody in people:
+        nobody.email = f"{ERASED}{nobody.id}"
+    Applicant.objects.bulk_create(people)
+    Application.objects.bulk_update(
+        [
+            Application(id=application_id, applicant_id=nobody.id, name=ERASED_NAME)
+            for application_id, nobody in zip(ids, people, strict=True)
+        ],
+        ["applicant_id", "name"],
+    )
+    DecisionNote.objects.filter(application_id__in=ids).delete()
+    ApplicationReference.objects.filter(application_id__in=ids).delete()
+    forget_annotations(ids)
+    for application_id in ids:
+        about = {"job": str(job_id), "application": str(application_id)}
+        security.info("application.erased", extra=about)

@@ -12,30 +12,30 @@ from django.conf import settings
 from django.core import signing
 from django.http import Http404, HttpRequest
 
-from pipeline.web.client_address import is_developer
+from pipeline.web.client_address import is_client_developer
 
 LINK_LIFETIME = timedelta(hours=1)
 OWNER, APPLICANT = "owner", "applicant"
 _SALT = "pipeline.demo.sign_in"
 
 
-def is_demo_reachable(request: HttpRequest) -> bool:
+def has_demo_access(request: HttpRequest) -> bool:
     """Tell whether a request may use the demo's shortcuts."""
-    return settings.EMBEDDED_POSTGRES is not None and is_developer(request)
+    return settings.EMBEDDED_POSTGRES is not None and is_client_developer(request)
 
 
-def is_story_shown(request: HttpRequest) -> bool:
+def has_demo_access_to_story(request: HttpRequest) -> bool:
     """Tell whether to show the bar that applies as somebody: in development only."""
-    return settings.DEV_MAIL and is_demo_reachable(request)
+    return settings.DEV_MAIL and has_demo_access(request)
 
 
-def only_for_demo(request: HttpRequest) -> None:
+def only_with_demo_access(request: HttpRequest) -> None:
     """Refuse a request that may not use the demo's shortcuts. Raises Http404."""
-    if not is_demo_reachable(request):
+    if not has_demo_access(request):
         raise Http404
 
 
-def demo_sign_in_token(who: str) -> str:
+def demo_access_token(who: str) -> str:
     """Return a token that signs in as the demo's OWNER or APPLICANT for LINK_LIFETIME.
 
     With a database of one's own there is none: an empty string.
@@ -43,7 +43,7 @@ def demo_sign_in_token(who: str) -> str:
     return "" if settings.EMBEDDED_POSTGRES is None else signing.dumps(who, salt=_SALT)
 
 
-def read_demo_sign_in_token(token: str) -> str | None:
+def read_demo_access_token(token: str) -> str | None:
     """Return whom a token signs in, or None if it is too old or not ours."""
     try:
         who = signing.loads(token, salt=_SALT, max_age=LINK_LIFETIME)

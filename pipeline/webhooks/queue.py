@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from uuid_utils.compat import uuid7
 
-from pipeline.domain.states import PLANNED_SEATS
+from pipeline.domain.states import ACCEPTED_UNTIL, PLANNED_SEATS
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from pipeline.webhooks import sql
@@ -27,6 +27,8 @@ from tasks.payloads import CheckedPayload
 from tasks.registry import find_registered_type
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
+# What a webhook tells besides of an event's data, if it is there.
+_TOLD = (PLANNED_SEATS, ACCEPTED_UNTIL)
 # The types of the tasks that queue events, and that deliver what is due.
 QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"
 # Events read and queued in one transaction.
@@ -37,7 +39,7 @@ _INSERT = PreparedStatement(sql.QUEUE, prepared_row)
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
+class QueuedOccurrence:
     """Event to tell of; `source` names it among all that an endpoint can be told of."""
 
     source: str
@@ -70,7 +72,7 @@ def queue_webhooks_of_events(
 
 
 @transaction.atomic
-def queue_webhooks(company_id: UUID, occurrences: Iterable[Occurrence]) -> int:
+def queue_webhooks(company_id: UUID, occurrences: Iterable[QueuedOccurrence]) -> int:
     """Queue occurrences for the company's endpoints that want them; return how many are new.
 
     An endpoint is told of nothing that happened before it was created.
@@ -108,9 +110,9 @@ def wake_webhook_queue(at: datetime | None = None) -> None:
         enqueue(DELIVER, nothing, run_after=due)
 
 
-def _webhook_occurrence_of(event: Event) -> Occurrence:
+def _webhook_occurrence_of(event: Event) -> QueuedOccurrence:
     """Tell of an event of the log: ids, codes and numbers, as everything in the log is."""
-    return Occurrence(
+    return QueuedOccurrence(
         source=f"event:{event.job_id}:{event.seq}",
         type=webhook_type_of(event.event),
         at=event.at,
@@ -123,6 +125,6 @@ def _webhook_occurrence_of(event: Event) -> Occurrence:
             "event": event.event,
             "status": event.to_status,
             "outcome": event.outcome,
-            **{name: event.data[name] for name in (PLANNED_SEATS,) if name in event.data},
+            **{name: event.data[name] for name in _TOLD if name in event.data},
         },
     )

@@ -9,6 +9,9 @@ from uuid import UUID
 
 from pipeline.domain.states import Status
 
+# The time that a person chooses by an event.
+WISHES: dict[str, str] = {"DEFERRED": "not_before", "PREACCEPTED": "accept_until"}
+
 
 class TooLong(Exception):
     """The simulation takes too long under these rules."""
@@ -44,7 +47,7 @@ class Change:
 
 
 @dataclass(slots=True)
-class Person:
+class PersonState:
     """Person in a simulated line. `before_offer` is the place that a miss can give back."""
 
     id: UUID
@@ -54,6 +57,7 @@ class Person:
     misses: int = 0
     eligible_at: datetime | None = None
     not_before: datetime | None = None
+    accept_until: datetime | None = None
     verify_by: datetime | None = None
     deadline: datetime | None = None
     before_offer: tuple[int, int] = (0, 0)

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
     DRAW_AT,
     PLANNED_SEATS,
     TIME_ZONE,
@@ -37,6 +38,8 @@ from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
 NEAR = timedelta(minutes=10)
 # The name in an event's data of the time before which the person wants no seat.
 NOT_BEFORE = "not_before"
+# The name of the time until which the person accepts a seat in advance.
+ACCEPT_UNTIL = "accept_until"
 
 
 class DescribedEvent(Protocol):
@@ -68,8 +71,8 @@ _DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line
 SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.APPLIED, UNVERIFIED): (
         "Someone applied with {their} email address, which is not verified yet. The application "
-        "keeps its place in line, but no seat is offered before the address is verified. It ends "
-        "at {verify_by} otherwise."
+        "keeps its place in line, but it can only be offered a seat once the address is verified. "
+        "Otherwise it ends at {verify_by}."
     ),
     (EventType.LAPSED, UNVERIFIED): (
         "Nobody verified the email address by {missed}, so the application ended. This does "
@@ -81,15 +84,15 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.APPLIED, DRAW_AT): (
         "{applied} before the draw. The order of everyone in line is drawn by lot, and then the "
-        "first ones are offered the seats."
+        "people at the front are offered the seats."
     ),
     (EventType.APPLIED, Status.WAITLIST): (
         "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
         "everyone ahead in line has had a turn.{cooldown}"
     ),
     (EventType.VERIFIED, None): (
-        "{They} verified the email address and can now be promoted. The place in line stays "
-        "the same."
+        "{They} verified the email address and can now be offered a seat. {Their} place in line "
+        "stays the same."
     ),
     (EventType.PROMOTED, None): (
         "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
@@ -97,6 +100,13 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.PROMOTED, PLANNED_SEATS): (
         "A planned seat opened and {they} {were} next in line, so it was offered to {they}."
         + _DEADLINE
+    ),
+    (EventType.PROMOTED, ACCEPTED_UNTIL): (
+        "A seat opened and {they} {were} next in line. {They} had accepted it in advance."
+    ),
+    (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL): (
+        "{They} had said yes in advance to any seat before {accepted_until}, so the seat was "
+        "confirmed at once. It is {their} seat until the company decides."
     ),
     (EventType.ACKNOWLEDGED, None): (
         "{They} confirmed the seat in time. It is {their} seat until the company decides."
@@ -109,10 +119,12 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{They} lost time to confirm the seat through no fault of {their} own, so the "
         "deadline was extended to {deadline}.{quiet}"
     ),
-    (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",
+    (EventType.DECAYED, None): (
+        "{They} missed the deadline of {missed} and lost the seat. {loss}.{cooldown}"
+    ),
     (EventType.LAPSED, Outcome.LAPSED): (
-        "{They} missed the deadline of {missed}, one more than this job allows, so the seat went "
-        "back and the application ended. It is possible to apply again; the misses still count."
+        "{They} missed the deadline of {missed}. That is one miss more than this job allows, so "
+        "the application ended. It is possible to apply again; the misses still count."
     ),
     (EventType.REINSTATED, None): (
         "The company gave {they} back the place in line from before the missed deadline of {given}."
@@ -120,19 +132,25 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.PLACED, None): (
         "The order of everyone in line was drawn by lot, and this gave {they} {their} place. "
-        "Whoever joins later stands behind."
+        "People who apply later join behind."
     ),
     (EventType.DEFERRED, NOT_BEFORE): (
         "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
         "that open earlier go to people behind."
     ),
     (EventType.DEFERRED, None): "{They} can be offered a seat at any time again.",
+    (EventType.PREACCEPTED, ACCEPT_UNTIL): (
+        "{They} said yes in advance: a seat that opens for {they} before {accept_until} is "
+        "confirmed at once. The place in line stays the same."
+    ),
+    (EventType.PREACCEPTED, None): (
+        "{They} took back the yes in advance. {They} will be asked to confirm a seat."
+    ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."
     ),
     (EventType.WITHDRAWN, VIA_KEY): (
-        "{They} withdrew the application on the company's own site. {Their} place went to the next "
-        "person."
+        "{They} withdrew the application on the company's own site and left the line."
     ),
     (EventType.REMOVED, Outcome.REMOVED): (
         "The company removed {their} application from the line{why}. It has ended."
@@ -182,7 +200,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for an event that cannot happen."""
     words = reader.value
     reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
-    seconds, quiet = _are_times_near(event), event.data.get(TIME_ZONE, "")
+    seconds, quiet = _are_times_of_sentence_near(event), event.data.get(TIME_ZONE, "")
     decided = event.event == EventType.REMOVED
     cooldown = ""
     if eligible_at is not None:
@@ -196,9 +214,11 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
-        "quiet": quiet and f" Quiet hours are left out, by the time zone {quiet}.",
+        "quiet": quiet and f" Quiet hours ({quiet} time) don't count.",
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
-        "not_before": time_in_words(event.data.get("not_before"), zone),
+        "not_before": time_in_words(event.data.get(NOT_BEFORE), zone),
+        "accept_until": time_in_words(event.data.get(ACCEPT_UNTIL), zone),
+        "accepted_until": time_in_words(event.data.get(ACCEPTED_UNTIL), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),
         "cooldown": cooldown,
         "loss": _sentence_of_loss(event.data.get("places", 0), words),
@@ -212,12 +232,8 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     }
     kind = EventType(event.event)
     unverified = UNVERIFIED if event.data.get("verify_by") else None
-    via_key = VIA_KEY if VIA_KEY in event.data else None
-    planned = PLANNED_SEATS if PLANNED_SEATS in event.data else None
-    drawn = DRAW_AT if DRAW_AT in event.data else None
-    deferred = NOT_BEFORE if event.data.get(NOT_BEFORE) else None
-    kinds = (via_key, planned, unverified, drawn, deferred, event.outcome, event.to_status)
-    known = [each for each in kinds if each]
+    facts_told = [each for each in _FACTS if each in event.data]
+    known = filter(None, (unverified, *facts_told, event.outcome, event.to_status))
     for what in (*known, None):
         template = SENTENCES.get((kind, what))
         if template:
@@ -225,7 +241,11 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     raise KeyError((event.event, event.to_status, event.outcome))
 
 
-def _are_times_near(event: DescribedEvent) -> bool:
+# The names in an event's data by which its sentence differs.
+_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, NOT_BEFORE, ACCEPT_UNTIL)
+
+
+def _are_times_of_sentence_near(event: DescribedEvent) -> bool:
     """Tell if the times of an event lie so near that minutes would not tell them apart."""
     if event.event == EventType.DEADLINE_EXTENDED:  # the sentence has one time only
         return False
@@ -235,10 +255,8 @@ def _are_times_near(event: DescribedEvent) -> bool:
 
 
 def _sentence_of_loss(places: int, words: Mapping[str, str]) -> str:
+    back = f"{words['They']} went to the back of the line"
     if not places:
-        return "the seat, returning to the back of the line"
+        return back
     joining = plural(places, "next person who joins goes", f"next {places} people who join go")
-    return (
-        f"{count(places, 'place')}: behind the back of the line, the {joining} ahead of "
-        + (words["they"])
-    )
+    return f"{back}, and the {joining} ahead of {words['they']}"

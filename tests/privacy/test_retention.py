@@ -7,18 +7,19 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from applicants.models import Applicant
 from applicants.tokens import issue_token_to_applicant
-from jobs.companies import set_retention
 from jobs.errors import BadRetention
 from jobs.models import Company, Retention
 from pipeline.apps import PipelineConfig
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, DecisionNote
-from pipeline.privacy.retention import end_retention
+from pipeline.privacy.retention import _end_retention_of, end_retention, set_job_retention
 from pipeline.services.remove import remove
 from tasks.models import Schedule
 from tests.privacy.test_erase import traces
@@ -66,6 +67,21 @@ def test_nothing_of_the_person_is_left_and_the_log_is_sound(zelda: Applicant) ->
     assert factories_row.applicant.is_erased
 
 
+def test_many_ends_of_one_job_hold_its_lock_for_no_more_statements_than_one() -> None:
+    taken = []
+    for people in (1, 12):
+        job_id = factories.job(capacity=20)
+        rows = [rejected(factories.applicant(), job_id) for _ in range(people)]
+        due = [row.id for row in rows]
+        with CaptureQueriesContext(connection) as queries:
+            _end_retention_of(job_id, due)
+        taken.append(len(queries))
+        assert all(factories.fresh(row).applicant.is_erased for row in rows)
+        assert len({factories.fresh(row).applicant_id for row in rows}) == people
+
+    assert taken[0] == taken[1] <= 16
+
+
 @pytest.mark.parametrize(("days_ago", "erased"), [(729, 0), (731, 1)])
 def test_a_job_without_a_setting_keeps_it_for_two_years(
     zelda: Applicant, days_ago: int, erased: int
@@ -80,7 +96,7 @@ def test_a_job_keeps_it_as_long_as_its_owner_says(
     zelda: Applicant, days_ago: int, erased: int
 ) -> None:
     row = rejected(zelda, days_ago=days_ago)
-    set_retention(job_id=row.job_id, keep_days=60, legal_hold=False)
+    set_job_retention(job_id=row.job_id, keep_days=60, legal_hold=False)
 
     assert end_retention() == erased
 
@@ -105,10 +121,10 @@ def test_in_a_sandbox_it_goes_by_its_clock(days_moved: int, erased: int) -> None
 
 def test_a_legal_hold_stops_it_until_it_is_lifted(zelda: Applicant) -> None:
     row = rejected(zelda, days_ago=5_000)
-    set_retention(job_id=row.job_id, keep_days=30, legal_hold=True)
+    set_job_retention(job_id=row.job_id, keep_days=30, legal_hold=True)
     held = end_retention()
 
-    set_retention(job_id=row.job_id, keep_days=30, legal_hold=False)
+    set_job_retention(job_id=row.job_id, keep_days=30, legal_hold=False)
 
     assert held == 0
     assert end_retention() == 1
@@ -156,7 +172,7 @@ def test_the_line_is_sound_afterwards_and_a_second_time_does_nothing(zelda: Appl
 @pytest.mark.parametrize("days", [29, 3_651, 0, -1])
 def test_there_is_a_least_and_a_most(days: int) -> None:
     with pytest.raises(BadRetention):
-        set_retention(job_id=factories.job(), keep_days=days, legal_hold=False)
+        set_job_retention(job_id=factories.job(), keep_days=days, legal_hold=False)
 
 
 def test_the_task_does_it_every_night(zelda: Applicant) -> None:
@@ -202,7 +218,7 @@ def test_a_hold_set_meanwhile_counts(zelda: Applicant, monkeypatch: Any) -> None
     lock = module.lock_job
 
     def hold_first(job_id: UUID) -> Any:
-        set_retention(job_id=job_id, keep_days=30, legal_hold=True)
+        set_job_retention(job_id=job_id, keep_days=30, legal_hold=True)
         return lock(job_id)
 
     monkeypatch.setattr(module, "lock_job", hold_first)

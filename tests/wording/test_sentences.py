@@ -11,6 +11,7 @@ import pytest
 
 from jobs.policies import Policy
 from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
     DRAW_AT,
     EVENTS,
     MOVES,
@@ -25,7 +26,7 @@ from pipeline.domain.states import (
 )
 from pipeline.line.event_log import logged_time
 from pipeline.wording.event_words import REINSTATEMENT_WORDS
-from pipeline.wording.sentences import NOT_BEFORE, SENTENCES, Reader, sentence
+from pipeline.wording.sentences import ACCEPT_UNTIL, NOT_BEFORE, SENTENCES, Reader, sentence
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -51,6 +52,7 @@ FACTS = {
     "deadline": logged_time(NOON + HOUR),
     "eligible_at": logged_time(NOON + 2 * HOUR),
     "not_before": logged_time(NOON + 3 * HOUR),
+    "accept_until": logged_time(NOON + 4 * HOUR),
     "places": 2,
     "decay_count": 1,
     "capacity": 3,
@@ -97,7 +99,8 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.APPLIED, UNVERIFIED), (EventType.LAPSED, UNVERIFIED)}
     possible |= {(EventType.ACKNOWLEDGED, VIA_KEY), (EventType.WITHDRAWN, VIA_KEY)}
     possible.add((EventType.APPLIED, DRAW_AT))
-    possible.add((EventType.DEFERRED, NOT_BEFORE))
+    possible |= {(EventType.DEFERRED, NOT_BEFORE), (EventType.PREACCEPTED, ACCEPT_UNTIL)}
+    possible |= {(EventType.PROMOTED, ACCEPTED_UNTIL), (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL)}
     possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}
     assert {key for key in SENTENCES if key not in possible} == set()
 
@@ -138,14 +141,14 @@ def test_a_miss_says_what_it_costs() -> None:
     decayed = Row("DECAYED", "WAITLIST", data=FACTS)
 
     assert sentence(decayed, Reader.APPLICANT) == (
-        "You missed the deadline of 12:00 UTC on 1 March 2026 and lost 2 places: behind the back "
-        "of the line, the next 2 people who join go ahead of you. After a miss, you cannot be "
-        "promoted again before 14:00 UTC on 1 March 2026."
+        "You missed the deadline of 12:00 UTC on 1 March 2026 and lost the seat. You went to the "
+        "back of the line, and the next 2 people who join go ahead of you. After a miss, you "
+        "cannot be promoted again before 14:00 UTC on 1 March 2026."
     )
     one, none = FACTS | {"places": 1}, FACTS | {"places": 0}
-    assert "lost 1 place:" in sentence(Row("DECAYED", data=one), Reader.COMPANY)
-    assert "ahead of the applicant" in sentence(Row("DECAYED", data=one), Reader.COMPANY)
-    assert "returning to the back of the line" in sentence(
+    to_company = sentence(Row("DECAYED", data=one), Reader.COMPANY)
+    assert "the next person who joins goes ahead of the applicant." in to_company
+    assert "The applicant went to the back of the line. " in sentence(
         Row("DECAYED", data=none), Reader.COMPANY
     )
 

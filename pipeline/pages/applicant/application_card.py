@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import MOVES, Move, Outcome, Status
-from pipeline.forecast.statements import read_prospects
-from pipeline.line.effects import has_just_missed
+from pipeline.forecast.statements import read_prospects_with_statements
+from pipeline.line.misses import has_just_missed
 from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.my_applications import Mine
@@ -62,6 +62,7 @@ class ApplicationCard:
             deadline=application.acknowledge_by,
             eligible_at=application.eligible_at,
             not_before=application.not_before,
+            accept_until=application.accept_until,
             verify_by=application.verify_by,
             draw_at=job.draw_at if job.awaits_draw else None,
         )
@@ -100,10 +101,10 @@ class ApplicationCard:
         return legal and _state_of_card(self.standing) is not CardState.CLOSING
 
     @property
-    def may_defer(self) -> bool:
-        """Tell whether the owner can ask for no seat before a time."""
-        legal = (self.standing.status, Move.DEFER) in MOVES
-        return legal and _state_of_card(self.standing) is CardState.WAITING
+    def may_wish(self) -> bool:
+        """Tell whether the owner can ask for no seat before a time, or accept one in advance."""
+        legal = {(self.standing.status, move) for move in (Move.DEFER, Move.PREACCEPT)}
+        return legal <= MOVES.keys() and _state_of_card(self.standing) is CardState.WAITING
 
     @property
     def may_verify(self) -> bool:
@@ -196,7 +197,7 @@ def cards_with_prospects(cards: Collection[ApplicationCard]) -> list[Application
         if card.state == CardState.WAITING.value and card.job.status == JobStatus.OPEN
         if not card.standing.is_deferring
     }
-    known = read_prospects(waiting) if waiting else {}
+    known = read_prospects_with_statements(waiting) if waiting else {}
     return [
         replace(card, prospect=describe_prospect(known[card.job.id]))
         if card.job.id in known and not card.standing.is_deferring

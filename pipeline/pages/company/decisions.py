@@ -7,8 +7,9 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
@@ -26,8 +27,8 @@ from pipeline.selectors.board import read_board_next_in_line, read_board_promote
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.pending_decisions import (
     Neighbours,
-    decision_items_of,
-    neighbours_to_decide_on,
+    items_of_pending_decision,
+    neighbours_of_pending_decision,
     pending_decision_on,
 )
 from pipeline.wording.english import people, plural
@@ -36,6 +37,7 @@ from pipeline.wording.event_words import DECISION_WORDS
 # States of people on whom a decision cannot be undone.
 DECIDED = (DecisionItem.State.DECIDING, DecisionItem.State.DONE)
 NEXT = "next"  # the value of `then` in the URL: go on with the next person
+REASON = "reason"  # in the URL: the reason of the decision before, to start with
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +73,17 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
     """Show the possible decisions with their consequences; on POST, decide."""
     member, seen = received_application(request, application_id, Action.DECIDE)
     job = read_job(seen.application.job_id)
-    possible = possible_outcomes_of(seen)
+    possible = possible_decisions_on(seen)
     if not possible or pending_decision_on(application_id):
         return redirect("application", application_id=application_id)
-    form = DecisionForm(request.POST or None)
-    consequence = _consequence_for_application(seen, job)
+    form = DecisionForm(request.POST or None, initial={"reason": request.GET.get(REASON, "")})
+    consequence = _consequence_of_decision(seen, job)
     # When the button is pressed, only the consequence for the seat must still be the same. The
     # number of people waiting behind changes all the time, and no decision depends on it.
     holds_seat = Status(seen.application.status).holds_seat
     promise = consequence if holds_seat else Status.WAITLIST.value
     is_kept = request.POST.get("promised", promise) == promise
-    neighbours = neighbours_to_decide_on(seen.application)
+    neighbours = neighbours_of_pending_decision(seen.application)
     if form.is_valid() and is_kept:
         return _decide_on_application(request, member, seen, job, form.cleaned_data, neighbours)
     if not is_kept:
@@ -95,6 +97,7 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
         "form": form,
         "decision_id": decision_id_in_form(request),
         "undo_seconds": settings.DECISION_UNDO_SECONDS,
+        "comes_from_decision": REASON in request.GET,
         "neighbours": neighbours,
         "promise": promise,
         "consequence": consequence,
@@ -104,7 +107,7 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
     return render(request, "company/decide.html", context, status=422 if form.errors else 200)
 
 
-def possible_outcomes_of(seen: SeenApplication) -> list[Outcome]:
+def possible_decisions_on(seen: SeenApplication) -> list[Outcome]:
     """Return the decisions that the table of moves allows on an application now."""
     status = Status(seen.application.status)
     return [outcome for outcome, move in DECISIONS.items() if (status, move) in MOVES]
@@ -118,7 +121,7 @@ def decision_id_in_form(request: HttpRequest) -> UUID:
         return uuid4()
 
 
-def _consequence_for_application(seen: SeenApplication, job: Job) -> str:
+def _consequence_of_decision(seen: SeenApplication, job: Job) -> str:
     """Describe what happens to the seat, or to the people behind in line."""
     if Status(seen.application.status).holds_seat:
         return consequences.consequence_when_a_seat_opens(
@@ -141,13 +144,16 @@ def _decide_on_application(
     neighbours: Neighbours,
 ) -> HttpResponse:
     decision = make_decision_from_form(request, member, job.id, [seen.application.id], given)
-    if refused := _why_not_decided(decision_items_of(decision.id), seen.application.id):
+    if refused := _why_not_decided(items_of_pending_decision(decision.id), seen.application.id):
         messages.error(request, f"Nothing was decided: {refused}.")
         return redirect("application", application_id=seen.application.id)
     if decision.finished_at:
         _show_decision_success_message(request, member, seen, job, Outcome(decision.outcome))
     if request.GET.get("then") == NEXT and neighbours.after:
-        return redirect("decide", application_id=neighbours.after)
+        same = QueryDict(mutable=True)
+        same[REASON] = given["reason"]
+        url = reverse("decide", kwargs={"application_id": neighbours.after})
+        return redirect(f"{url}?{same.urlencode()}")
     return redirect("board", job_id=job.id)
 
 
@@ -208,7 +214,7 @@ def undo_pending_decision(request: HttpRequest, job_id: UUID, decision_id: UUID)
     )
     if undone:
         whom = f" for {people(undone[0])}" if undone[0] > 1 else ""
-        decided = sum(item.state in DECIDED for item in decision_items_of(decision_id))
+        decided = sum(item.state in DECIDED for item in items_of_pending_decision(decision_id))
         rest = (
             f"{people(decided)} had been decided on already."
             if decided

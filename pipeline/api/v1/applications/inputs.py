@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from applicants.models import EMAIL_LENGTH
+from applicants.addresses import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from pipeline.api.v1.fields import (
     Address,
@@ -106,6 +106,12 @@ class DeferralIn(Shape):
     """A person wants no seat before a time; null if they want one again."""
 
     not_before = Moment(allow_null=True)
+
+
+class PreacceptanceIn(Shape):
+    """A person accepts a seat that is offered before a time; null if they take that back."""
+
+    accept_until = Moment(allow_null=True)
 
 
 class ReinstatementIn(Shape):

@@ -158,6 +158,10 @@ class AsyncApplications(AsyncResource):
         """Offer the person no seat before a time, with their token or a portal one; None: now."""
         return await self._act(application_id, "defer", {"not_before": not_before})
 
+    async def preaccept(self, application_id: str, accept_until: str | None) -> models.Application:
+        """Accept a seat in advance until a time, with the person's token or a portal one."""
+        return await self._act(application_id, "preaccept", {"accept_until": accept_until})
+
     async def withdraw(self, application_id: str) -> models.Application:
         """Withdraw, with the person's token or a portal token."""
         return await self._act(application_id, "withdraw")
@@ -186,7 +190,7 @@ class AsyncApplications(AsyncResource):
         note: str = "",
         idempotency_key: str | None = None,
     ) -> models.Application:
-        """Give a person the place back that they had before their last missed deadline."""
+        """Give a person back the place they had before their last missed deadline."""
         body = {"reason": reason, "note": note}
         return await self._act(application_id, "reinstate", body, idempotency_key)
 
