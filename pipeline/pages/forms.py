@@ -71,7 +71,7 @@ def moment_of_form(day: date, at: time, zone: str) -> datetime:
     return found
 
 
-def zone_choices() -> list[tuple[str, str]]:
+def zone_choices_of_forms() -> list[tuple[str, str]]:
     """Return the time zones that a form offers, by name."""
     places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
     return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]

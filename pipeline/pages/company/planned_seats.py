@@ -21,7 +21,7 @@ from pipeline.domain.permissions import Action
 from pipeline.models import MOST_TIMES
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.error_messages import error_message_for
-from pipeline.pages.forms import PlainForm, moment_of_form, zone_choices
+from pipeline.pages.forms import PlainForm, moment_of_form, zone_choices_of_forms
 from pipeline.selectors.planned_seats import planned_seats_of_job
 from pipeline.services.cancel_seats import cancel_seats
 from pipeline.services.plan_seats import SeatPlan, plan_seats
@@ -73,7 +73,7 @@ class PlannedSeatsForm(PlainForm):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        fields["zone"].choices = zone_choices()
+        fields["zone"].choices = zone_choices_of_forms()
 
     def clean(self) -> dict[str, Any]:
         """Refuse a time that the clocks skip. Of a time that comes twice, take the first."""
