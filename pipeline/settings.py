@@ -264,6 +264,8 @@ PREPARED_STATEMENTS = env.PREPARED_STATEMENTS
 ALIVE_FILE = env.ALIVE_FILE
 ANCHOR_FILE = env.ANCHOR_FILE
 ANCHOR_KEY_FILE = env.ANCHOR_KEY_FILE
+ARCHIVE_DIR = env.ARCHIVE_DIR
+ARCHIVE_AFTER_DAYS = env.ARCHIVE_AFTER_DAYS
 
 # All processes share the default cache, because allauth counts in it; every access is a query. Data
 # that one process may keep for itself goes into "local".

@@ -28,7 +28,6 @@ from pipeline.models.line import (
     Application,
     ApplicationRow,
     Event,
-    NameWord,
     Standing,
 )
 from pipeline.models.planned_seats import MOST_TIMES, ZONE_LENGTH, PlannedSeats
@@ -41,7 +40,7 @@ from pipeline.models.references import (
     JobReference,
     Reference,
 )
-from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, Throttle
+from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, NameWord, Throttle
 from pipeline.models.webhooks import (
     WebhookAttempt,
     WebhookDelivery,

@@ -147,7 +147,7 @@ WITH clock AS MATERIALIZED (
     WINDOW earlier AS (PARTITION BY application_id ORDER BY seq)
 ), answers AS (
     SELECT extract(epoch FROM at - offered_at) AS seconds
-    FROM steps WHERE event = 'ACKNOWLEDGED'
+    FROM steps WHERE event = 'ACKNOWLEDGED' AND at > offered_at  -- not those in advance
 ), people AS (
     SELECT extract(epoch FROM min(at) FILTER (WHERE event = 'PROMOTED') - min(at)) AS seconds,
            bool_or(to_status = 'ACTIVE') AS seated,

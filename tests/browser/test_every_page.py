@@ -86,7 +86,7 @@ APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
     "check_receipt": _mine,
-    "defer_mine": lambda world: {"application_id": world.my_place.id},
+    **dict.fromkeys(("defer_mine", "preaccept_mine"), World.ids_of_my_place),
     "my_places": _mine,
     "my_receipt": _mine,
     "take_over": _mine,

@@ -66,6 +66,8 @@ DESCRIPTIONS = {
     "duration_ms": "Milliseconds from the first line of our program to the response.",
     "updated_at": "When the line, its texts or what the company attached last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
+    "accept_until": "Before then, a seat that opens for the person is confirmed at once; null if it"
+    " has passed or was never said.",
     "not_before": "Until then, the person wants no seat; null if it has passed or was never asked.",
     "ended_at": "When the application ended.",
     "errors": "The fields that were refused, if any.",
