@@ -34,13 +34,7 @@ from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.properties.beside import Beside
-<<<<<<< HEAD
 from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
-from tests.properties.deferred import put_off
-from tests.properties.model import Standing
-=======
-from tests.properties.comparison import assert_replay_agrees
->>>>>>> promises
 from tests.properties.planned import Planned, cancel, plan
 from tests.properties.quiet import NONE
 from tests.properties.standing import Standing
