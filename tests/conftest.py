@@ -24,7 +24,6 @@ pytest_plugins = (
     "tests.support.passwords",
     "tests.support.receiver",
     "tests.support.server",
-    "tests.support.shared_handler",
     "tests.support.spans",
     "tests.support.task_workers",
     "tests.support.template_database",
