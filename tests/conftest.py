@@ -20,6 +20,7 @@ pytest_plugins = (
     "tests.support.logs",
     "tests.support.members",
     "tests.support.outbox",
+    "tests.support.push",
     "tests.support.receiver",
     "tests.support.server",
     "tests.support.spans",

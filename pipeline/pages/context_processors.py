@@ -46,7 +46,7 @@ NAV_OF_MEMBERS = (
     ("system", "System", ""),
 )
 NAV_OF_APPLICANTS = (
-    ("dashboard", "My applications", "my_application"),
+    ("dashboard", "My applications", "my_application my_devices"),
     ("openings", "Open jobs", "opening"),
 )
 
@@ -64,6 +64,7 @@ def frame_context(request: HttpRequest) -> dict[str, Any]:
             lambda: _main_nav_context(request, match.url_name if match else "")
         ),
         "dev_mail": settings.DEV_MAIL,
+        "has_push": bool(settings.VAPID_PRIVATE_KEY),
         "story_people": STORY_PEOPLE if is_story_shown(request) else {},
         "zone": zone,
         "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",

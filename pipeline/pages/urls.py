@@ -8,6 +8,7 @@ urlpatterns = [
     path("robots.txt", site_files.robots, name="robots"),
     path("favicon.ico", site_files.favicon, name="favicon"),
     path("manifest.webmanifest", site_files.manifest, name="manifest"),
+    path("service-worker.js", site_files.service_worker, name="service_worker"),
     path(".well-known/next-in-line-keys.json", site_files.receipt_keys, name="receipt_keys"),
     path("icons/left-<str:mark>.svg", site_files.left_icon, name="left_icon"),
     path("", include("pipeline.pages.applicant.urls")),
