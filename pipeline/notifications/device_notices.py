@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from applicants.models import Device
 from pipeline.domain.states import EventType, Outcome
 from pipeline.models import Application
-from pipeline.notifications.messages import EventForMail, is_offer_event
+from pipeline.notifications.messages import EventForMail, event_has_offer_message
 from pipeline.wording.english import time_in_words
 from tasks.enqueue import enqueue
 
@@ -82,7 +82,7 @@ def kind_of_device_text(event: EventForMail, reminder: str) -> str:
     """Return the kind of the notification about an event, which need not be in WORDS."""
     if reminder:
         return REMINDER
-    return EventType.PROMOTED if is_offer_event(event) else event.outcome or event.event
+    return EventType.PROMOTED if event_has_offer_message(event) else event.outcome or event.event
 
 
 def device_text(

@@ -96,7 +96,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     Its last line is the head of the job's log, so that every mailbox keeps a copy that the owner of
     the database cannot change.
     """
-    if not event_has_email(event):
+    if not event_has_message(event):
         return None
     message = MAILS[event.outcome or event.event](event, facts)
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
@@ -107,7 +107,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
 
 
-def event_has_email(event: EventForMail) -> bool:
+def event_has_message(event: EventForMail) -> bool:
     """Tell if an applicant gets an email about an event.
 
     An unverified application has none: its address may be a stranger's.
@@ -119,7 +119,7 @@ def event_has_email(event: EventForMail) -> bool:
     return (event.outcome or event.event) in MAILS
 
 
-def is_offer_event(event: EventForMail) -> bool:
+def event_has_offer_message(event: EventForMail) -> bool:
     """Tell if an event offers a seat that must be confirmed."""
     offers = (EventType.PROMOTED, EventType.APPLIED)
     return event.event in offers and event.to_status == Status.PENDING_ACKNOWLEDGMENT
@@ -221,7 +221,7 @@ def _message_about_withdrawal(facts: Facts) -> Paragraph:
     )
 
 
-def _extension_message(event: EventForMail, facts: Facts) -> Message:
+def _message_about_extension(event: EventForMail, facts: Facts) -> Message:
     deadline = event.data["deadline"]
     until = time_here_and_in_utc(deadline, facts.zone)
     subject = (
@@ -260,7 +260,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.APPLIED: _applied_message,
     EventType.VERIFIED: _place_message("You are in line for “{job}” at {company}"),
     EventType.PROMOTED: _offer_message,
-    EventType.DEADLINE_EXTENDED: _extension_message,
+    EventType.DEADLINE_EXTENDED: _message_about_extension,
     EventType.ACKNOWLEDGED: _notice_message(
         "Your seat for “{job}” is confirmed",
         ("See your application, or withdraw:", "application_link", "My application"),

@@ -24,12 +24,12 @@ from pipeline.domain.states import EventType
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.models import Application, Event
 from pipeline.notifications.applicant_emails import (
-    is_emailed_offer_open,
-    is_emailed_offer_over,
+    is_offer_in_applicant_email_open,
+    is_offer_in_applicant_email_over,
     zone_for_applicant_emails,
 )
 from pipeline.notifications.device_notices import KEPT_FOR, DeviceText, device_text
-from pipeline.notifications.messages import is_offer_event
+from pipeline.notifications.messages import event_has_offer_message
 from pipeline.push.encryption import encrypt_push_message
 from pipeline.push.vapid import is_push_on, push_authorization, site_key_id
 from pipeline.webhooks.client import Answer, Failure, Outgoing, WebhookClient
@@ -115,9 +115,9 @@ def _current_text(reason: Reason) -> tuple[Application | None, DeviceText | None
     if application is None or event is None or application.applicant.is_erased:
         return None, None, ends_at
     if reason.reminder:
-        is_over = not is_emailed_offer_open(application, reason.seq)
-    elif is_offer_event(event) or event.event == EventType.DEADLINE_EXTENDED:
-        is_over = is_emailed_offer_over(application, event)
+        is_over = not is_offer_in_applicant_email_open(application, reason.seq)
+    elif event_has_offer_message(event) or event.event == EventType.DEADLINE_EXTENDED:
+        is_over = is_offer_in_applicant_email_over(application, event)
     else:  # something newer has its own notification, which this one would replace
         is_over = events.filter(seq__gt=reason.seq).exists()
     if is_over:

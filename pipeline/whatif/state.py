@@ -44,7 +44,7 @@ class Change:
 
 
 @dataclass(slots=True)
-class Person:
+class PersonState:
     """Person in a simulated line. `before_offer` is the place that a miss can give back."""
 
     id: UUID

@@ -130,7 +130,7 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/remove`, { json: decision, ...options });
   }
 
-  /** Give a person the place back that they had before their last missed deadline. */
+  /** Give a person back the place they had before their last missed deadline. */
   reinstate(applicationId: string, why: models.Reinstatement, options: Repeatable = {}): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/reinstate`, { json: why, ...options });
   }

@@ -418,8 +418,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a person the place back that they had before their last missed deadline
-         * @description Give a person the place back that they had before their last missed deadline.
+         * Give a person back the place they had before their last missed deadline
+         * @description Give a person back the place they had before their last missed deadline.
          *
          *     The person stands at the place from before the last miss, which no longer counts, without a cool-down, and is offered a seat by the ordinary rule: at once if one is free. Nobody loses a seat. Possible after a miss, until the person is offered a seat again or the application ends in another way, and while the job is not closed. While the application is live, a repetition before another miss gets 200 and changes nothing: it never gives an earlier miss back. `DUPLICATE_SUBMISSION`: the person has another live application to the job; `NOT_REINSTATABLE`: a later one that has ended.
          *
@@ -4108,7 +4108,7 @@ export interface components {
             acknowledge_first_seat: boolean;
             /**
              * Format: int64
-             * @description The n-th miss costs n times this many places behind the back of the line.
+             * @description After the n-th miss, n times this many newcomers pass the person at the back of the line.
              */
             penalty_places: number;
             /**
@@ -4138,7 +4138,7 @@ export interface components {
             acknowledgment_window_seconds?: number;
             /** @description Whether a seat that is free on applying must be acknowledged too. false in a new job, by default. */
             acknowledge_first_seat?: boolean;
-            /** @description The n-th miss costs n times this many places behind the back of the line. 1 in a new job, by default. */
+            /** @description After the n-th miss, n times this many newcomers pass the person at the back of the line. 1 in a new job, by default. */
             penalty_places?: number;
             /** @description Misses that still keep a place in line. The next one ends the application. Null: no limit. 3 in a new job, by default. */
             max_decays?: number | null;

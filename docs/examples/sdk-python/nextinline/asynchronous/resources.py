@@ -186,7 +186,7 @@ class AsyncApplications(AsyncResource):
         note: str = "",
         idempotency_key: str | None = None,
     ) -> models.Application:
-        """Give a person the place back that they had before their last missed deadline."""
+        """Give a person back the place they had before their last missed deadline."""
         body = {"reason": reason, "note": note}
         return await self._act(application_id, "reinstate", body, idempotency_key)
 
