@@ -73,8 +73,8 @@ MIDDLEWARE = [
     "pipeline.pages.staff.middleware.RefusedFormMiddleware",
     "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
-    "pipeline.pages.error_messages.post_only_error_to_page",
-    "pipeline.pages.error_messages.missing_error_to_404",
+    "pipeline.pages.error_messages.post_only_error_messages_to_page",
+    "pipeline.pages.error_messages.missing_error_messages_to_404",
 ]
 ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
@@ -268,6 +268,8 @@ PREPARED_STATEMENTS = env.PREPARED_STATEMENTS
 ALIVE_FILE = env.ALIVE_FILE
 ANCHOR_FILE = env.ANCHOR_FILE
 ANCHOR_KEY_FILE = env.ANCHOR_KEY_FILE
+ARCHIVE_DIR = env.ARCHIVE_DIR
+ARCHIVE_AFTER_DAYS = env.ARCHIVE_AFTER_DAYS
 
 # All processes share the default cache, because allauth counts in it; every access is a query. Data
 # that one process may keep for itself goes into "local".

@@ -30,10 +30,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 FIRST_DIGEST = bytes(32)
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that change something about a place, and leave it where it is.
-KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
+KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn", "PREACCEPTED": "said yes"}
 # What these leave as it was, besides.
 HELD = ("decay_count", "eligible_at", "not_before")
-UNTOUCHED = {"VERIFIED": HELD, "PLACED": HELD, "DEFERRED": HELD[:2]}
+UNTOUCHED = {"VERIFIED": HELD, "PLACED": HELD, "DEFERRED": HELD[:2], "PREACCEPTED": HELD}
 Facts = dict[str, Any]
 
 
@@ -265,7 +265,7 @@ class Line:
             yield "gave back a place that this person never held"
         elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
             yield "changed the misses, a cool-down, or before when no seat is wanted"
-        elif event in ("VERIFIED", "DEFERRED") and old != new:
+        elif event in KEPT and old != new:
             yield f"{KEPT[event]} and changed the place"
         joins = now["status"] == WAITING and event not in ("REINSTATED", *KEPT)
         if joins and (new is None or new[0] < self.next_ticket):

@@ -12,9 +12,9 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
-from pipeline.audit.deferrals import HeldDeferral, wrong_deferral
 from pipeline.audit.draw_fold import DrawFold
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
+from pipeline.audit.wishes_fold import AcceptedWishes, HeldWish, wrong_wish
 from pipeline.domain.states import (
     EVENTS,
     JOB_MOVES,
@@ -46,15 +46,14 @@ LEGAL = {
 }
 
 # What an applicant can do on a company's own site, through one of its keys.
-_THROUGH_KEYS = frozenset(
-    (EventType.ACKNOWLEDGED.value, EventType.WITHDRAWN.value, EventType.DEFERRED.value)
-)
+_THROUGH_KEYS = frozenset("ACKNOWLEDGED DEFERRED PREACCEPTED WITHDRAWN".split())
 
 # These change something about an application, and it stays in its status and place.
 _IN_PLACE = (
     EventType.VERIFIED,
     EventType.DEADLINE_EXTENDED,
     EventType.DEFERRED,
+    EventType.PREACCEPTED,
     EventType.PLACED,
 )
 
@@ -89,6 +88,7 @@ class LogFold:
         self.unverified: set[UUID] = set()
         self.planned = PlannedSeatsFold()
         self.draw = DrawFold(job_id)
+        self.accepted = AcceptedWishes()
         # The place of each offer before it, and of each miss: its seq, misses and place before it.
         self._offered: dict[UUID, _Place] = {}
         self._missed: dict[UUID, tuple[int, int, _Place]] = {}
@@ -97,6 +97,8 @@ class LogFold:
         """Add the next row. Raises BadRow."""
         self._check_chain(event)
         try:
+            if wrong := self.accepted.wrong_row(event):
+                raise BadRow(event.seq, wrong)
             if event.application_id is None:
                 self._take_job(event)
             else:
@@ -176,11 +178,12 @@ class LogFold:
         self.counts[place.status] -= event.from_status is not None
         self.counts[after] += 1
         stood, misses = (place.ticket, place.tie), place.decay_count
-        held = HeldDeferral.of(place)
+        held = HeldWish.of(place)
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         self._check_verification(event, place, stood)
-        if wrong := wrong_deferral(event, place, held):
+        wrong = wrong_wish(event, place, held) or self.accepted.wrong_promotion(event, held)
+        if wrong:
             raise BadRow(event.seq, wrong)
         self._check_reinstatement(event, place, stood, misses)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
@@ -226,7 +229,7 @@ class LogFold:
             given = (event.cause_seq, place.decay_count, (place.ticket, place.tie))
             if given != self._missed.get(who) or place.eligible_at is not None:
                 raise BadRow(event.seq, "it does not give back the place before the last miss")
-        if event.event in (EventType.DEADLINE_EXTENDED, EventType.DEFERRED):
+        if event.event in ("DEADLINE_EXTENDED", "DEFERRED", "PREACCEPTED"):
             return
         before = self._offered.pop(who, None)
         self._missed.pop(who, None)

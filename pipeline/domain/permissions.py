@@ -24,6 +24,7 @@ class Action(Enum):
     USE_OWN_ACCOUNT = auto()
     CONFIRM_SEAT = auto()
     DEFER = auto()
+    PREACCEPT = auto()
     WITHDRAW = auto()
     TAKE_OVER = auto()
     READ_APPLICATION = auto()
@@ -93,6 +94,7 @@ RULES: dict[Action, Rule] = {
     Action.USE_OWN_ACCOUNT: _APPLICANT,
     Action.CONFIRM_SEAT: _APPLICANT_ANYWHERE,
     Action.DEFER: _APPLICANT_ANYWHERE,
+    Action.PREACCEPT: _APPLICANT_ANYWHERE,
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
     Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: _BOTH_SIDES_ANYWHERE,

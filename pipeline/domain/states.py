@@ -14,6 +14,8 @@ from pipeline.domain.errors import IllegalMove
 
 # The longest time for which somebody who waits can ask for no seat.
 DEFER_WITHIN = timedelta(days=60)
+# The longest time for which a yes in advance holds.
+ACCEPT_WITHIN = timedelta(days=14)
 # How long an unverified application is kept, and the reason code of its end.
 VERIFY_WITHIN = timedelta(hours=24)
 UNVERIFIED = "UNVERIFIED"
@@ -24,6 +26,10 @@ TIME_ZONE = "time_zone"
 # The name in an event's data of the plan by which the system changed the number of seats, or of the
 # plan whose seat was offered.
 PLANNED_SEATS = "planned_seats_id"
+
+# The name in an event's data of the time until which a person had accepted a seat in advance: in
+# those of the promotion and of the confirmation that follows it at once.
+ACCEPTED_UNTIL = "accepted_until"
 
 # The name in an event's data of the time of a draw by lot: in those of the job, and in those of
 # people who apply before it.
@@ -68,6 +74,7 @@ class EventType(StrEnum):
     REINSTATED = "REINSTATED"
     PLACED = "PLACED"
     DEFERRED = "DEFERRED"  # with a time, or without one any more
+    PREACCEPTED = "PREACCEPTED"  # the same
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
     CLOSED_OUT = "CLOSED_OUT"
@@ -98,6 +105,7 @@ class Move(StrEnum):
     REINSTATE = "REINSTATE"  # only after a miss, to the place before it
     PLACE = "PLACE"  # by the draw of the order
     DEFER = "DEFER"  # the person keeps the place, and wants no seat before a time
+    PREACCEPT = "PREACCEPT"  # the person accepts a seat that is offered before a time
     WITHDRAW = "WITHDRAW"
     REMOVE = "REMOVE"
     REJECT = "REJECT"
@@ -123,6 +131,7 @@ MOVES: dict[tuple[Status | None, Move], Status] = {
     (_ENDED, Move.REINSTATE): _WAIT,
     (_WAIT, Move.PLACE): _WAIT,
     (_WAIT, Move.DEFER): _WAIT,
+    (_WAIT, Move.PREACCEPT): _WAIT,
     (_WAIT, Move.WITHDRAW): _ENDED,
     (_PENDING, Move.WITHDRAW): _ENDED,
     (_ACTIVE, Move.WITHDRAW): _ENDED,
@@ -151,6 +160,7 @@ EVENTS: dict[Move, EventType] = {
     Move.REINSTATE: EventType.REINSTATED,
     Move.PLACE: EventType.PLACED,
     Move.DEFER: EventType.DEFERRED,
+    Move.PREACCEPT: EventType.PREACCEPTED,
     Move.WITHDRAW: EventType.WITHDRAWN,
     Move.REMOVE: EventType.REMOVED,
     Move.REJECT: EventType.REMOVED,
@@ -190,12 +200,13 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 def status_after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
     """Return the status after a move. A status of None means a new application. Raises IllegalMove.
 
-    `verified`: whether the application is. Unverified ones get no seat, so they miss and
-    defer none, and only they can be verified.
+    `verified`: whether the application is. Unverified ones get no seat, so they miss, defer and
+    accept none, and only they can be verified.
     """
     to = MOVES.get((status, move))
     of_unverified = move in (Move.VERIFY, Move.EXPIRE)
-    of_verified = to is not None and (to.holds_seat or move in (Move.REINSTATE, Move.DEFER))
+    of_waiting = move in (Move.REINSTATE, Move.DEFER, Move.PREACCEPT)
+    of_verified = to is not None and (to.holds_seat or of_waiting)
     if to is None or (verified and of_unverified) or (verified is False and of_verified):
         raise IllegalMove(status=status, move=move)
     return to

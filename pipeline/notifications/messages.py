@@ -12,7 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Protocol
 from uuid import UUID
 
-from pipeline.domain.states import ActorKind, EventType, Outcome, Status
+from pipeline.domain.states import ACCEPTED_UNTIL, ActorKind, EventType, Outcome, Status
 from pipeline.wording.english import time_here_and_in_utc, time_in_words
 from pipeline.wording.sentences import Reader, sentence
 
@@ -102,6 +102,8 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
     was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
     calendar = message.calendar
+    if ACCEPTED_UNTIL in event.data:  # it was never offered, so no calendar has a deadline
+        was_offered = False
     if was_offered and event.to_status != Status.PENDING_ACKNOWLEDGMENT:
         calendar = CalendarNote(sequence=2, is_over=True)
     return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
@@ -114,15 +116,18 @@ def event_has_message(event: EventForMail) -> bool:
     """
     if event.application_id is None or event.data.get("verify_by"):
         return False
+    if event.event == EventType.PROMOTED and not event_has_offer_message(event):
+        return False  # the confirmation follows at once
     if event.outcome == Outcome.WITHDRAWN:  # their own act, but the deadline is in their calendar
         return event.from_status == Status.PENDING_ACKNOWLEDGMENT
     return (event.outcome or event.event) in MAILS
 
 
 def event_has_offer_message(event: EventForMail) -> bool:
-    """Tell if an event offers a seat that must be confirmed."""
+    """Tell if an event offers a seat that must be confirmed, and was not accepted in advance."""
     offers = (EventType.PROMOTED, EventType.APPLIED)
-    return event.event in offers and event.to_status == Status.PENDING_ACKNOWLEDGMENT
+    is_open = event.to_status == Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
+    return event.event in offers and is_open
 
 
 def reminder_message(facts: Facts, deadline: datetime) -> Message:
@@ -221,6 +226,15 @@ def _message_about_withdrawal(facts: Facts) -> Paragraph:
     )
 
 
+def _message_about_confirmation(event: EventForMail, facts: Facts) -> Message:
+    accepted = ACCEPTED_UNTIL in event.data
+    subject = "You have a seat for “{job}”" if accepted else "Your seat for “{job}” is confirmed"
+    follow = Paragraph(
+        "See your application, or withdraw:", facts.application_link, "My application"
+    )
+    return _message_from_timeline(event, facts, subject.format(job=facts.job_title), follow)
+
+
 def _message_about_extension(event: EventForMail, facts: Facts) -> Message:
     deadline = event.data["deadline"]
     until = time_here_and_in_utc(deadline, facts.zone)
@@ -261,10 +275,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.VERIFIED: _place_message("You are in line for “{job}” at {company}"),
     EventType.PROMOTED: _offer_message,
     EventType.DEADLINE_EXTENDED: _message_about_extension,
-    EventType.ACKNOWLEDGED: _notice_message(
-        "Your seat for “{job}” is confirmed",
-        ("See your application, or withdraw:", "application_link", "My application"),
-    ),
+    EventType.ACKNOWLEDGED: _message_about_confirmation,
     EventType.DECAYED: _notice_message(
         "You missed the deadline for “{job}” and are back in line",
         ("See your new place, or withdraw:", "application_link", "My application"),

@@ -13,9 +13,9 @@ from statistics import median
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from pipeline.domain.states import TIME_ZONE, EventType, Status
+from pipeline.domain.states import ACCEPTED_UNTIL, TIME_ZONE, EventType, Status
 
-_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED)
+_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED, EventType.PREACCEPTED)
 _UNANSWERED = frozenset((EventType.DECAYED, EventType.LAPSED, EventType.CLOSED_OUT))
 
 
@@ -35,10 +35,12 @@ class Answer(NamedTuple):
     """End of an offer: `after` the offer, or None for an offer that was not answered.
 
     `confirmed` is False for a person who left, or whom the company decided on, at that time.
+    `in_advance`: they had confirmed before the offer.
     """
 
     after: timedelta | None
     confirmed: bool
+    in_advance: bool = False
 
 
 @dataclass(slots=True)
@@ -98,7 +100,9 @@ def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
         elif event.to_status == Status.ACTIVE:
             person.reviews.append(None)
         last[event.application_id] = event
-    answers = [each.after for person in of.values() for each in person.answers if each.confirmed]
+    # A yes in advance says nothing about the time that an answer to an offer takes.
+    given = [each for person in of.values() for each in person.answers if not each.in_advance]
+    answers = [each.after for each in given if each.confirmed]
     usual = _median_behaviour(answers)
     reviews = _median_behaviour([span for person in of.values() for span in person.reviews])
     return Behaviours(of, Answer(usual, confirmed=usual is not None), reviews)
@@ -112,9 +116,8 @@ def _note_ending_of_behaviour(
         return
     if event.from_status == Status.PENDING_ACKNOWLEDGMENT:
         confirmed = event.event == EventType.ACKNOWLEDGED
-        person.answers[-1] = Answer(
-            None if event.event in _UNANSWERED else event.at - before.at, confirmed
-        )
+        after = None if event.event in _UNANSWERED else event.at - before.at
+        person.answers[-1] = Answer(after, confirmed, ACCEPTED_UNTIL in event.data)
     elif event.from_status == Status.ACTIVE:
         person.reviews[-1] = event.at - before.at
 

@@ -18,7 +18,7 @@ from jobs.policies import Policy
 from pipeline.domain.states import PLANNED_SEATS, VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
 from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in
-from pipeline.whatif.state import Change, PersonState, SimulatedEvent, TooLong
+from pipeline.whatif.state import WISHES, Change, PersonState, SimulatedEvent, TooLong
 
 # A run that goes beyond these is given up: rules can be tried under which a line never rests.
 MOST_SIMULATED_EVENTS = 200_000
@@ -121,7 +121,11 @@ class Simulation:
                     break
             if found is None:
                 return
-            self._move(self.people[found], EventType.PROMOTED, Status.PENDING_ACKNOWLEDGMENT)
+            person = self.people[found]
+            accepts = person.accept_until is not None and person.accept_until > self.now
+            self._move(person, EventType.PROMOTED, Status.PENDING_ACKNOWLEDGMENT)
+            if accepts:
+                self._move(person, EventType.ACKNOWLEDGED, Status.ACTIVE)
 
     def _move(self, person: PersonState, event: EventType, to: Status) -> None:
         """Move a person, and plan what follows from it."""
@@ -133,7 +137,7 @@ class Simulation:
         offered = Status.PENDING_ACKNOWLEDGMENT
         self._pending += (to is offered) - (before is offered)
         person.status, person.ticket, person.tie, person.deadline = to, None, None, None
-        person.can_go_back, person.not_before = False, None
+        person.can_go_back, person.not_before, person.accept_until = False, None, None
         if to is Status.WAITLIST:
             self._queue_up(person)
         elif to is Status.PENDING_ACKNOWLEDGMENT:
@@ -223,8 +227,8 @@ class Simulation:
             return lambda: self._verify(self.people[who])
         if kind == EventType.REINSTATED:
             return lambda: self._give_place_back(self.people[who])
-        if kind == EventType.DEFERRED:
-            return lambda: self._defer(self.people[who], event.data.get("not_before"))
+        if kind in WISHES:
+            return lambda: self._wish(self.people[who], kind, event.data.get(WISHES[kind]))
         waited = event.from_status == Status.WAITLIST and event.to_status == Status.INACTIVE
         if kind == EventType.CLOSED_OUT or (waited and kind != EventType.LAPSED):
             return lambda: self._leave(self.people[who], EventType(kind))
@@ -267,12 +271,12 @@ class Simulation:
             self._unverified.discard(person.id)
             self._record(EventType.VERIFIED, person)
 
-    def _defer(self, person: PersonState, not_before: str | None) -> None:
-        """Leave out a person who waits until a time. One who was offered a seat answers it."""
+    def _wish(self, person: PersonState, kind: str, time: str | None) -> None:
+        """Take over the time that a person who waits chose. One who has an offer answers it."""
         if person.status is Status.WAITLIST:
-            person.not_before = datetime.fromisoformat(not_before) if not_before else None
+            setattr(person, WISHES[kind], datetime.fromisoformat(time) if time else None)
             self._touch(person.not_before or self.now)
-            self._record(EventType.DEFERRED, person)
+            self._record(kind, person)
 
     def _leave(self, person: PersonState, kind: EventType) -> None:
         if person.status in (Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT):

@@ -84,6 +84,7 @@ BOB = {"name": "Bob", "email": "bob@example.org"}
 REMOVED = {"outcome": "REMOVED"}
 BACK = {"reason": "OUR_ERROR"}
 ANY_TIME = {"not_before": None}
+ASKED = {"accept_until": None}
 GUESS = {"email": "bob@example.org", "code": "123456"}
 NOTED = "/jobs/{job}/verify?seq=1&hash=" + "0" * 64
 
@@ -119,6 +120,7 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("post", "/applications/{application}/acknowledge", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/verify", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/defer", ANY_TIME, (401, 401, 409, 404, 403, 403, 404)),
+    ("post", "/applications/{application}/preaccept", ASKED, (401, 401, 409, 404, 403, 403, 404)),
     ("post", "/applications/{application}/withdraw", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/remove", REMOVED, (401, 401, 403, 404, 403, 200, 404)),
     ("post", "/applications/{application}/reinstate", BACK, (401, 401, 403, 404, 403, 409, 404)),

@@ -33,6 +33,7 @@ PRESSED = {
     "add_my_device": "test_notifications_are_switched_on_shown_opened_and_off",
     "remove_my_device": "test_notifications_are_switched_on_shown_opened_and_off",
     "defer_mine": "test_an_applicant_wants_no_seat_before_a_date",
+    "preaccept_mine": "test_an_applicant_says_yes_in_advance",
     "demo_sign_in": "test_the_steps_of_the_readme_take_three_minutes",
     "choose_company_emails": "test_a_member_chooses_their_emails",
     "confirm_mine": STORIES,

@@ -86,7 +86,7 @@ APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
     "check_receipt": _mine,
-    "defer_mine": lambda world: {"application_id": world.my_place.id},
+    **dict.fromkeys(("defer_mine", "preaccept_mine"), World.ids_of_my_place),
     "my_places": _mine,
     "my_receipt": _mine,
     "take_over": _mine,
@@ -242,6 +242,8 @@ def test_every_page_can_be_used_by_everybody(
         _is_small(page, address)
         assert page.title().endswith("Next in Line"), address
         assert page.locator("h1").count() == 1, address
+        if group in (COMPANY, WORK) and name not in ("go", "shortcuts"):
+            assert page.locator(".main-nav [aria-current]").count() == 1, address
         assert buttons_of(page) <= PRESSED.keys(), address
         axe(page)
         shot(page, f"{name}-light")

@@ -86,12 +86,13 @@ def verification() -> Sent:
     return Sent(signed_in(made.applicant), f"/applications/{made.id}/verify", {"name": "Ann"})
 
 
-def deferral() -> Sent:
-    job = factories.job()
-    factories.application(job)
-    waiting = factories.application(job)
-    body = {"not_before": (database_now() + timedelta(days=7)).isoformat()}
-    return Sent(signed_in(waiting.applicant), f"/applications/{waiting.id}/defer", body)
+def _wish(verb: str, name: str) -> Callable[[], Sent]:
+    def make() -> Sent:
+        _seated, waiting = factories.applications(factories.job(), 2)
+        body = {name: (database_now() + timedelta(days=7)).isoformat()}
+        return Sent(signed_in(waiting.applicant), f"/applications/{waiting.id}/{verb}", body)
+
+    return make
 
 
 def withdrawal() -> Sent:
@@ -236,7 +237,8 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "jobs/<uuid:job_id>/close": [_job_verb("close")],
     "applications/<uuid:application_id>/acknowledge": [acknowledgement],
     "applications/<uuid:application_id>/verify": [verification],
-    "applications/<uuid:application_id>/defer": [deferral],
+    "applications/<uuid:application_id>/defer": [_wish("defer", "not_before")],
+    "applications/<uuid:application_id>/preaccept": [_wish("preaccept", "accept_until")],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],

@@ -13,7 +13,7 @@ from pipeline.api.v1 import (
     requests,
     sandbox,
 )
-from pipeline.api.v1.applications import decisions, defer, emails, import_file, receipts
+from pipeline.api.v1.applications import decisions, emails, import_file, receipts, wishes
 from pipeline.api.v1.applications import lists as application_lists
 from pipeline.api.v1.applications import views as applications
 from pipeline.api.v1.events import timelines
@@ -64,7 +64,8 @@ urlpatterns = [
     path("applications/<uuid:application_id>/verify", applications.Verify.as_view()),
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
     path("applications/<uuid:application_id>/remove", decisions.RemovalDecision.as_view()),
-    path("applications/<uuid:application_id>/defer", defer.Defer.as_view()),
+    path("applications/<uuid:application_id>/defer", wishes.Defer.as_view()),
+    path("applications/<uuid:application_id>/preaccept", wishes.Preaccept.as_view()),
     path("applications/<uuid:application_id>/reinstate", decisions.ReinstatementDecision.as_view()),
     path("applications/<uuid:application_id>/emails", emails.ApplicationEmails.as_view()),
     path(
