@@ -91,9 +91,7 @@ APPLICANT: dict[str, Where] = {
     "my_receipt": _mine,
     "take_over": _mine,
     "withdraw_mine": _mine,
-    "my_data": _nothing,
-    "my_devices": _nothing,
-    "erase_me": _nothing,
+    **dict.fromkeys(("my_data", "my_devices", "erase_me"), _nothing),
 }
 COMPANY: dict[str, Where] = {
     "company_jobs": _nothing,
@@ -172,19 +170,18 @@ STAFF: dict[str, Where] = {
 }
 ONLY_POSTED_TO = set(
     """
-    add_my_device remove_my_device annotate saved_view apply apply_as choose_company_emails
-    confirm_mine create_sandbox dead_replay
+    annotate saved_view apply apply_as choose_company_emails confirm_mine create_sandbox dead_replay
     dead_ticked import_start import_undo job_open job_pause job_retention make_report move_clock
     prepare_export redeliver_webhook redeliver_webhooks report_schedule run_schedule second_step
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
+    add_my_device remove_my_device
     """.split()
 )
 NO_PAGES = set(
     """
     export favicon import_refused import_sample left_icon manifest my_data_download
-    my_line_log my_receipt_file qr_code receipt_keys report_csv robots service_worker
-    stored_file
+    my_line_log my_receipt_file qr_code receipt_keys report_csv robots stored_file service_worker
     """.split()
 )
 # Pages that another test of this room looks at in the same way: they need something first.

@@ -190,12 +190,12 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     plan = create_schedule(
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
-    file = _file(acme, job)
+    file, device = _file(acme, job), Browser().added_for(first.applicant, f"https://a.io/{MARKER}")
     return acme, THE_SAME_FOR_ALL | {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
-        "device_id": Browser().added_for(first.applicant, f"https://push.example/{MARKER}").id,
+        "device_id": device.id,
         "slug": "duplicate-submission",
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "decision_id": _decision(job, owner.id).id,
