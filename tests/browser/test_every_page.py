@@ -87,9 +87,7 @@ APPLICANT: dict[str, Where] = {
     "my_application": _mine,
     "check_receipt": _mine,
     **dict.fromkeys(("defer_mine", "preaccept_mine"), World.ids_of_my_place),
-    "my_places": _mine,
-    "my_receipt": _mine,
-    "take_over": _mine,
+    **dict.fromkeys(("my_places", "my_receipt", "take_over"), _mine),
     "withdraw_mine": _mine,
     **dict.fromkeys(("my_data", "my_devices", "erase_me"), _nothing),
 }
