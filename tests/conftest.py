@@ -22,6 +22,7 @@ pytest_plugins = (
     "tests.support.members",
     "tests.support.outbox",
     "tests.support.passwords",
+    "tests.support.push",
     "tests.support.receiver",
     "tests.support.server",
     "tests.support.spans",
