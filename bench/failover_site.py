@@ -223,10 +223,8 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
         longest_gap([at for at, is_change in crowd.successes if is_change]),
         longest_gap(watchers.read),
     ]
-    cells[4:4] = [
-        f"{crowd.longest_wait_seconds:.0f} s",
-        f"{watchers.longest_silence(broken_at):.1f} s",
-    ]
+    silence = watchers.longest_silence(broken_at)
+    cells[4:4] = [f"{crowd.longest_wait_seconds:.0f} s", f"{silence:.1f} s"]
     cells = [row.text, *(f"{gap:.1f} s" for gap in gaps), *cells, notes]
     return cells, is_good and told.keys() <= kept
 
@@ -240,19 +238,13 @@ def judge(
     rows = site.rows(TASKS, since="2000-01-01")
     tasks = {task: times for task, _, times in rows}
     tasks_lost = len(set(crowd.tasks) - {task for task, times in tasks.items() if times})
-    tasks_doubled = len(tasks.keys() - set(crowd.tasks)) + sum(
-        times > 1 for times in tasks.values()
-    )
+    twice = sum(times > 1 for times in tasks.values())
+    tasks_doubled = len(tasks.keys() - set(crowd.tasks)) + twice
     copies = mail.by_event()
-    unsent = [
-        each
-        for each in log_of(site)
-        if each.is_emailed
-        and each.hash not in copies
-        and not each.may_be_unsent
-        # this process, which made the slow job, sends none
-        and (each.job == crowd.job or each.event != "APPLIED")
-    ]
+    due = [each for each in log_of(site) if each.is_emailed and not each.may_be_unsent]
+    # This process, which made the slow job, sends none.
+    due = [each for each in due if each.job == crowd.job or each.event != "APPLIED"]
+    unsent = [each for each in due if each.hash not in copies]
     for each in (*faults[:5], *crowd.refusals.items(), *crowd.differing[:3], *unsent[:5]):
         print(each, file=sys.stderr)
     late = site.rows(LATE, job=slow, seats=SLOW_SEATS)

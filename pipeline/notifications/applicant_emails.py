@@ -23,8 +23,8 @@ from pipeline.domain.states import EventType, Outcome, Reason, Status
 from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application, Email, EmailState, Event
+from pipeline.notifications.email_facts import Facts
 from pipeline.notifications.messages import (
-    Facts,
     Message,
     event_has_offer_message,
     message_for,
