@@ -193,17 +193,7 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
     time.sleep(WINDOW_SECONDS - 2)
     clients, broken_at, broken = site.pooled_clients(), time.monotonic(), time.time()
     heal = row.break_site(site)
-
-    def is_well() -> bool:
-        now = time.monotonic()
-        since = sum(is_change and at > broken_at + 3 for at, is_change in list(crowd.successes))
-        return (
-            since >= AFTER_CHANGES
-            and now > broken_at + AFTER_SECONDS
-            and watchers.have_heard_since(broken_at + 3)
-        )
-
-    wait_until(is_well, RECOVERY_SECONDS)
+    wait_until(lambda: is_well(crowd, watchers, broken_at), RECOVERY_SECONDS)
     heal()
     wait_until(lambda: len(site.cluster.members("replica", "sync_standby")) == 2, RECOVERY_SECONDS)
     crowd.stop()
@@ -227,6 +217,16 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
     cells[4:4] = [f"{crowd.longest_wait_seconds:.0f} s", f"{silence:.1f} s"]
     cells = [row.text, *(f"{gap:.1f} s" for gap in gaps), *cells, notes]
     return cells, is_good and told.keys() <= kept
+
+
+def is_well(crowd: Crowd, watchers: Watchers, broken_at: float) -> bool:
+    """Tell whether clients make changes and hear of them again, some time after the break."""
+    since = sum(is_change and at > broken_at + 3 for at, is_change in list(crowd.successes))
+    return (
+        since >= AFTER_CHANGES
+        and time.monotonic() > broken_at + AFTER_SECONDS
+        and watchers.have_heard_since(broken_at + 3)
+    )
 
 
 def judge(
