@@ -241,11 +241,32 @@ def judge(
     twice = sum(times > 1 for times in tasks.values())
     tasks_doubled = len(tasks.keys() - set(crowd.tasks)) + twice
     copies = mail.by_event()
+<<<<<<< HEAD
     due = [each for each in log_of(site) if each.is_emailed and not each.may_be_unsent]
     # This process, which made the slow job, sends none.
     due = [each for each in due if each.job == crowd.job or each.event != "APPLIED"]
     unsent = [each for each in due if each.hash not in copies]
     for each in (*faults[:5], *crowd.refusals.items(), *crowd.differing[:3], *unsent[:5]):
+=======
+    unsent = [
+        each
+        for each in log_of(site)
+        if each.is_emailed
+        and each.hash not in copies
+        and not each.may_be_unsent
+        # this process, which made the slow job, sends none
+        and (each.job == crowd.job or each.event != "APPLIED")
+    ]
+    front = (site.folder / "front.log").read_text().splitlines()[4:]
+    for each in (
+        *front[:20],
+        dict(crowd.failures),
+        *faults[:5],
+        *crowd.refusals.items(),
+        *crowd.differing[:3],
+        *unsent[:5],
+    ):
+>>>>>>> main
         print(each, file=sys.stderr)
     late = site.rows(LATE, job=slow, seats=SLOW_SEATS)
     ends = ", ".join(f"{event.lower()} {seconds:.1f} s" for event, seconds in late)

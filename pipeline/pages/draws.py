@@ -11,9 +11,10 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from jobs.models import Job
+from jobs.time_zones import time_zone_choices
 from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
 from pipeline.models import JobTemplate
-from pipeline.pages.forms import PlainForm, moment_of_form, zone_choices_of_forms
+from pipeline.pages.forms import PlainForm, moment_of_form
 from pipeline.wording.english import time_in_words
 
 BLANK_TIME = "[day and time of the draw]"
@@ -79,7 +80,7 @@ class DrawTimeForm(PlainForm):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        fields["draw_zone"].choices = zone_choices_of_forms()
+        fields["draw_zone"].choices = time_zone_choices()
         fields["draw_zone"].initial = timezone.get_current_timezone_name()
 
     def clean(self) -> dict[str, Any]:
