@@ -213,8 +213,10 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
         longest_gap([at for at, is_change in crowd.successes if is_change]),
         longest_gap(watchers.read),
     ]
-    silence = watchers.longest_silence(broken_at)
-    cells[4:4] = [f"{crowd.longest_wait_seconds:.0f} s", f"{silence:.1f} s"]
+    cells[4:4] = [
+        f"{crowd.longest_wait_seconds:.0f} s",
+        f"{watchers.longest_silence(broken_at):.1f} s",
+    ]
     cells = [row.text, *(f"{gap:.1f} s" for gap in gaps), *cells, notes]
     return cells, is_good and told.keys() <= kept
 
@@ -241,22 +243,10 @@ def judge(
     twice = sum(times > 1 for times in tasks.values())
     tasks_doubled = len(tasks.keys() - set(crowd.tasks)) + twice
     copies = mail.by_event()
-<<<<<<< HEAD
     due = [each for each in log_of(site) if each.is_emailed and not each.may_be_unsent]
     # This process, which made the slow job, sends none.
     due = [each for each in due if each.job == crowd.job or each.event != "APPLIED"]
     unsent = [each for each in due if each.hash not in copies]
-    for each in (*faults[:5], *crowd.refusals.items(), *crowd.differing[:3], *unsent[:5]):
-=======
-    unsent = [
-        each
-        for each in log_of(site)
-        if each.is_emailed
-        and each.hash not in copies
-        and not each.may_be_unsent
-        # this process, which made the slow job, sends none
-        and (each.job == crowd.job or each.event != "APPLIED")
-    ]
     front = (site.folder / "front.log").read_text().splitlines()[4:]
     for each in (
         *front[:20],
@@ -266,7 +256,6 @@ def judge(
         *crowd.differing[:3],
         *unsent[:5],
     ):
->>>>>>> main
         print(each, file=sys.stderr)
     late = site.rows(LATE, job=slow, seats=SLOW_SEATS)
     ends = ", ".join(f"{event.lower()} {seconds:.1f} s" for event, seconds in late)
