@@ -61,8 +61,7 @@ LATE = (
 
 def cut_off_primary(site: MachinesSite) -> Callable[[], None]:
     """Cut the primary's machine off from all others, while it runs on."""
-    [leader] = site.cluster.members("leader")
-    machine = site.cluster.machine_of(leader)
+    machine = site.cluster.machine_of(site.cluster.members("leader")[0])
     machine.cut_off()
     return machine.plug_in
 
@@ -204,19 +203,12 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
     wait_until(lambda: not site.rows(UNSENT)[0][0], OWED_SECONDS)
     notes = f"{clients} clients of the pooler"
     told, kept = witness.acknowledged(), {n for (n,) in site.rows("SELECT n FROM witness")}
-    after = sum(at > broken for at in told.values())
-    notes += (
-        f"; {after} rows acknowledged beside the primary afterwards, {len(told.keys() - kept)} lost"
-    )
+    after, lost = sum(at > broken for at in told.values()), len(told.keys() - kept)
+    notes += f"; {after} rows acknowledged beside the primary afterwards, {lost} lost"
     cells, is_good = judge(site, crowd, slow, mail)
-    gaps = [
-        longest_gap([at for at, is_change in crowd.successes if is_change]),
-        longest_gap(watchers.read),
-    ]
-    cells[4:4] = [
-        f"{crowd.longest_wait_seconds:.0f} s",
-        f"{watchers.longest_silence(broken_at):.1f} s",
-    ]
+    changes = [at for at, is_change in crowd.successes if is_change]
+    gaps, silence = map(longest_gap, (changes, watchers.read)), watchers.longest_silence(broken_at)
+    cells[4:4] = [f"{crowd.longest_wait_seconds:.0f} s", f"{silence:.1f} s"]
     cells = [row.text, *(f"{gap:.1f} s" for gap in gaps), *cells, notes]
     return cells, is_good and told.keys() <= kept
 
