@@ -29,7 +29,6 @@ from pipeline.notifications.device_notices import (
     with_devices,
 )
 from pipeline.notifications.messages import (
-    Facts,
     Message,
     event_has_offer_message,
     message_for,
