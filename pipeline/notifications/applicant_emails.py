@@ -28,6 +28,7 @@ from pipeline.notifications.device_notices import (
     notify_devices_later,
     with_devices,
 )
+from pipeline.notifications.email_facts import Facts
 from pipeline.notifications.messages import (
     Message,
     event_has_offer_message,
