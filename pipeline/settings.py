@@ -294,7 +294,6 @@ TASK_ENVIRONMENT = [name for name in env.NAMES if name != "MIGRATION_DATABASE_UR
 
 # Modules that handlers import when they run; loaded once for all children of a worker.
 TASK_PRELOAD = ["icalendar", "pipeline.webhooks.deliver", "pipeline.push.deliver"]
-
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")
 start_error_reports(env.SENTRY_DSN, environment=env.SENTRY_ENVIRONMENT)
