@@ -33,7 +33,7 @@ WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
 # What these leave as it was, besides.
 HELD = ("decay_count", "eligible_at", "not_before")
-UNTOUCHED = {"VERIFIED": HELD, "PLACED": HELD, "DEFERRED": HELD[:2]}
+UNTOUCHED = {"VERIFIED": HELD, "PLACED": HELD, "NOTED": HELD, "DEFERRED": HELD[:2]}
 Facts = dict[str, Any]
 
 
@@ -181,7 +181,8 @@ class Line:
         self.people: dict[str, Facts] = {}
         self.job: Facts = {}
         self.next_ticket = 0
-        # The place of each person before their last offer, which alone can be given back.
+        # The place of each person before their last offer or their end, which alone can be given
+        # back.
         self.offered: dict[str, tuple[int, int] | None] = {}
         self.missed = self.deferred = 0
         # The seed of the draw by lot, and who is still to be placed by it, the last one first.
@@ -251,6 +252,8 @@ class Line:
                 self.problems.append(f"event {row['seq']} {what}")
         elif before.get("status") == WAITING and now["status"] in SEATED:
             self.offered[row["application"]] = key_of(before)
+        elif before.get("status") == WAITING and now["status"] == "INACTIVE":
+            self.offered[row["application"]] = key_of(before)  # an end that can be taken back
         if row["from_status"] is None:  # the place at which they would have joined
             places = self.job["policy"]["penalty_places"] * now["decay_count"]
             self.offered[row["application"]] = (now["next_ticket"] + places, row["seq"])
@@ -261,6 +264,8 @@ class Line:
         yield from self.false_draws(row, now)
         if now["status"] in SEATED and before.get("status", WAITING) not in (WAITING, *SEATED):
             yield "gave a seat to somebody who had left"
+        elif event == "NOTED" and (now["status"], old) != (before.get("status"), new):
+            yield "was to change nothing, and changed a place"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
             yield "gave back a place that this person never held"
         elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):

@@ -25,6 +25,7 @@ class Action(Enum):
     CONFIRM_SEAT = auto()
     DEFER = auto()
     WITHDRAW = auto()
+    CONTEST = auto()
     TAKE_OVER = auto()
     READ_APPLICATION = auto()
     READ_APPLICANT = auto()
@@ -39,6 +40,7 @@ class Action(Enum):
     DECIDE = auto()
     EDIT_APPLICATION = auto()
     REINSTATE = auto()
+    ANSWER_CONTEST = auto()
     ANNOTATE = auto()
     MAKE_REPORT = auto()
     MANAGE_TASKS = auto()
@@ -94,6 +96,7 @@ RULES: dict[Action, Rule] = {
     Action.CONFIRM_SEAT: _APPLICANT_ANYWHERE,
     Action.DEFER: _APPLICANT_ANYWHERE,
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
+    Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look at an end again
     Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: _BOTH_SIDES_ANYWHERE,
     Action.READ_APPLICANT: _BOTH_SIDES_ANYWHERE,
@@ -108,6 +111,7 @@ RULES: dict[Action, Rule] = {
     Action.DECIDE: _RECRUITER,
     Action.EDIT_APPLICATION: _RECRUITER,  # the company's own id and texts
     Action.REINSTATE: _RECRUITER,
+    Action.ANSWER_CONTEST: _RECRUITER,  # who may decide may answer; best not the one who decided
     Action.ANNOTATE: _RECRUITER_IN_PERSON,  # notes, tags, links, assignee
     Action.MAKE_REPORT: _RECRUITER,
     Action.MANAGE_TASKS: _RECRUITER,

@@ -13,6 +13,15 @@ from pipeline.line.event_log import logged_time
 from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application, ApplicationRow
 
+_IN_PLACE = (
+    Move.VERIFY,
+    Move.REINSTATE,
+    Move.DEFER,
+    Move.PLACE,
+    Move.CONTEST,
+    Move.ANSWER_CONTEST,
+)
+
 
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     """Update the rest of an application's row after a move that has set its new status.
@@ -20,7 +29,7 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     The caller of an extension has already set the new deadline, that of a deferral its time, that
     of a reinstatement everything that the miss had changed, and that of a draw the new place.
     """
-    if move in (Move.VERIFY, Move.REINSTATE, Move.DEFER, Move.PLACE):  # the place stays, or was set
+    if move in _IN_PLACE:  # the place stays, or was set
         application.verify_by = (move is Move.PLACE and application.verify_by) or None
         return
     application.ticket = application.tie = application.not_before = None

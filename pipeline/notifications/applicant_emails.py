@@ -22,11 +22,11 @@ from pipeline.database.instants import database_now
 from pipeline.domain.states import EventType, Outcome, Reason, Status
 from pipeline.forecast.statements import read_prospects
 from pipeline.mail import dev_mailbox, links
-from pipeline.models import Application, Email, EmailState, Event
+from pipeline.models import Application, Contest, Email, EmailState, Event
+from pipeline.notifications.message_parts import Facts, Message
 from pipeline.notifications.messages import (
-    Facts,
-    Message,
     is_offer_event,
+    kind_of_event_email,
     message_for,
     reminder_message,
 )
@@ -159,7 +159,7 @@ def applicant_email_facts(application: Application, offer: links.Offer | None) -
 
 def kind_of_email(cause: Cause, event: Event) -> str:
     """Return the kind of the email of a cause."""
-    return cause.reminder or event.outcome or event.event
+    return cause.reminder or kind_of_event_email(event)
 
 
 def id_of_email(cause: Cause, kind: str) -> UUID:
@@ -177,7 +177,7 @@ def recorded_message(row: Email) -> Message | None:
     offer, deadline = _offer_of_event(event)
     facts = replace(applicant_email_facts(application, offer), deadline=deadline)
     if not reminder:
-        return message_for(event, facts)
+        return message_for(event, replace(facts, answer=_answer_to_email(event)))
     return reminder_message(facts, deadline) if deadline else None
 
 
@@ -207,8 +207,16 @@ def _applicant_message(
 ) -> Message | None:
     facts = applicant_email_facts(application, offer)
     if not cause.reminder:
-        return message_for(event, facts)
+        return message_for(event, replace(facts, answer=_answer_to_email(event)))
     return reminder_message(facts, facts.deadline) if facts.deadline else None
+
+
+def _answer_to_email(event: Event) -> str:
+    """Return what the company wrote to the applicant in its answer to a contest."""
+    if event.event != EventType.CONTEST_ANSWERED or event.application_id is None:
+        return ""
+    answered = Contest.objects.filter(application_id=event.application_id, answer_seq=event.seq)
+    return answered.values_list("answer_text", flat=True).first() or ""
 
 
 def _email_record(cause: Cause, event: Event, application: Application) -> Email:

@@ -16,7 +16,7 @@ from jobs.models import Job, JobStatus, Membership, Role
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import RULES, Action
 from pipeline.mail.links import board_link, unsubscribe_link
-from pipeline.notifications.messages import Message, Paragraph
+from pipeline.notifications.message_parts import Message, Paragraph
 from pipeline.notifications.rendering import render_message_as_email, render_unsubscribe_header
 from pipeline.notifications.subscriptions import ALERTS, DIGEST
 from pipeline.selectors.recent_stats import recent_activity

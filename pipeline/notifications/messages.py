@@ -7,87 +7,20 @@ themselves they get only what they may want to keep: a receipt, and the end of a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, tzinfo
-from typing import Any, Protocol
-from uuid import UUID
+from dataclasses import replace
+from datetime import datetime
 
+from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
+from pipeline.notifications.message_parts import (
+    CalendarNote,
+    EventForMail,
+    Facts,
+    Message,
+    Paragraph,
+)
 from pipeline.wording.english import time_here_and_in_utc, time_in_words
 from pipeline.wording.sentences import Reader, sentence
-
-
-class EventForMail(Protocol):
-    """The fields of a log row that an email is made from."""
-
-    application_id: UUID | None
-    seq: int
-    event: str
-    from_status: str | None
-    to_status: str | None
-    outcome: str | None
-    actor_kind: str
-    effective_at: datetime
-    data: Any
-    hash: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Names, links and times for an email.
-
-    Leaves out the applicant's own name: anyone could apply with another person's address and have
-    any text emailed there. `place` is the place in line now, `prospect` says how long they will
-    probably wait, `draw_at` is the time of a draw by lot that is still to come, `deadline` is the
-    one that an email about a current offer names, and `is_extended` says that it was moved back.
-    """
-
-    job_title: str
-    company: str
-    confirm_link: str
-    application_link: str
-    openings_link: str
-    data_link: str
-    zone: tzinfo = UTC
-    place: int | None = None
-    prospect: str = ""
-    deadline: datetime | None = None
-    is_extended: bool = False
-    draw_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """Paragraph of an email; a link stands on a line of its own, as a button in HTML."""
-
-    text: str
-    link: str = ""
-    label: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.text}\n{self.link}" if self.link else self.text
-
-
-@dataclass(frozen=True, slots=True)
-class CalendarNote:
-    """Part of an email that a calendar reads: the deadline, or that it is over."""
-
-    sequence: int
-    is_over: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """An email without its address."""
-
-    subject: str
-    paragraphs: tuple[Paragraph, ...]
-    calendar: CalendarNote | None = None
-
-    @property
-    def text(self) -> str:
-        """Return the plain text."""
-        return "\n\n".join(["Hello,", *map(str, self.paragraphs)]) + "\n"
 
 
 def message_for(event: EventForMail, facts: Facts) -> Message | None:
@@ -98,7 +31,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     """
     if not event_has_email(event):
         return None
-    message = MAILS[event.outcome or event.event](event, facts)
+    message = MAILS[kind_of_event_email(event)](event, facts)
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
     was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
     calendar = message.calendar
@@ -114,9 +47,18 @@ def event_has_email(event: EventForMail) -> bool:
     """
     if event.application_id is None or event.data.get("verify_by"):
         return False
+    if event.data.get(ANSWER) == ContestAnswer.DROPPED:
+        return False
+    if event.event == EventType.REINSTATED and ANSWER_SEQ in event.data:  # the answer says so
+        return False
     if event.outcome == Outcome.WITHDRAWN:  # their own act, but the deadline is in their calendar
         return event.from_status == Status.PENDING_ACKNOWLEDGMENT
-    return (event.outcome or event.event) in MAILS
+    return kind_of_event_email(event) in MAILS
+
+
+def kind_of_event_email(event: EventForMail) -> str:
+    """Return the kind of the email about an event: its outcome, if it ends an application."""
+    return event.event if event.event in OF_CONTESTS else event.outcome or event.event
 
 
 def is_offer_event(event: EventForMail) -> bool:
@@ -251,6 +193,15 @@ def _notice_message(
     return compose_message
 
 
+def _answer_message(event: EventForMail, facts: Facts) -> Message:
+    subject = f"{facts.company} has looked again at your application for “{facts.job_title}”"
+    wrote = [Paragraph(f"{facts.company} wrote:\n\n{facts.answer}")] if facts.answer else []
+    follow = Paragraph("See your application:", facts.application_link, "My application")
+    changed = event.data.get(ANSWER) == ContestAnswer.CHANGED
+    place = _message_about_place(facts) if changed else []
+    return _message_from_timeline(event, facts, subject, *wrote, *place, follow)
+
+
 OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")
 WHAT_HAPPENED = ("See what happened:", "application_link", "My application")
 NEXT_STEPS = ("Congratulations! {company} will contact you about the next steps.", "", "")
@@ -270,6 +221,11 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
         ("See your new place, or withdraw:", "application_link", "My application"),
     ),
     EventType.REINSTATED: _place_message("You have your place back in the line for “{job}”"),
+    EventType.CONTESTED: _notice_message(
+        "You asked {company} to look again at “{job}”",
+        ("See what you wrote, and the answer when it comes:", "application_link", "My application"),
+    ),
+    EventType.CONTEST_ANSWERED: _answer_message,
     EventType.PLACED: _place_message("Your place in line for “{job}” has been drawn"),
     Outcome.WITHDRAWN: _notice_message("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
     Outcome.LAPSED: _notice_message(

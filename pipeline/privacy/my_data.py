@@ -7,13 +7,13 @@ from uuid import UUID
 
 from applicants.codes import code_kept_about
 from applicants.models import Applicant, ApplicantToken
-from pipeline.models import Application, Email, Event
+from pipeline.models import Application, Contest, Email, Event
 from pipeline.selectors.annotations import annotations_of
 from pipeline.wording.sentences import Reader, sentence
 
 
 def everything_about(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in nine queries, without secrets.
+    """Return all data kept about a person, with explanations, in ten queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags and links,
     but not the note of a decision.
@@ -62,6 +62,11 @@ def _data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
     ):
         told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
         emails.setdefault(email.application_id, []).append(told)
+    contests: dict[UUID, list[dict[str, Any]]] = {}
+    for contest in Contest.objects.filter(application_id__in=theirs.values("id")).order_by("id"):
+        columns = ("text", "asked_at", "answer_by", "answered_at", "answer", "reason")
+        asked = {name: getattr(contest, name) or None for name in (*columns, "answer_text")}
+        contests.setdefault(contest.application_id, []).append(asked)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
     kept = annotations_of([row.id for row in rows])
     return [
@@ -82,6 +87,7 @@ def _data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "eligible_at": row.eligible_at,
             "not_before": row.not_before,
             "ended_at": row.ended_at,
+            "asked_to_look_again": contests.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person(),
             "emails": emails.get(row.id, []),
             "timeline": timelines.get(row.id, []),

@@ -13,9 +13,10 @@ from statistics import median
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import TIME_ZONE, EventType, Status
 
-_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED)
+_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED, *OF_CONTESTS)
 _UNANSWERED = frozenset((EventType.DECAYED, EventType.LAPSED, EventType.CLOSED_OUT))
 
 

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from jobs.models import JobStatus
 from jobs.policies import Policy
+from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import PLANNED_SEATS, VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
 from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in
@@ -48,12 +49,12 @@ class Simulation:
         self.queue: list[tuple[int, int, UUID]] = []
         self._unverified: set[UUID] = set()
         self._due: list[tuple[datetime, UUID]] = []
-        # What is still to come: its time, its order among equals, and the step.
+        # What is to come: its time, its order among equals, and the step.
         self._coming: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = 0
         self._looks = 0
         # A settlement carries them out: after what is overdue, before it fills the seats.
-        self._planned_seats = deque(event for event in log if _is_of_plan(event))
+        self._planned_seats = deque(filter(_is_of_plan, log))
         for event in log:
             self._plan(event.at, self._step_of_event(event))
         if change:
@@ -106,7 +107,7 @@ class Simulation:
         keeps = self.policy.keeps_place(person.misses)
         kind = EventType.DECAYED if keeps else EventType.LAPSED
         self._move(person, kind, Status.WAITLIST if keeps else Status.INACTIVE)
-        person.can_go_back = True
+        person.lost = "MISS"
         self._touch(person.eligible_at)
 
     def _fill(self) -> None:
@@ -125,21 +126,20 @@ class Simulation:
 
     def _move(self, person: Person, event: EventType, to: Status) -> None:
         """Move a person, and plan what follows from it."""
-        before = person.status
+        before, offered = person.status, Status.PENDING_ACKNOWLEDGMENT
         place = person.place if before is Status.WAITLIST else None
         if place:
             self.queue.remove((*place, person.id))
         self.held += to.holds_seat - bool(before and before.holds_seat)
-        offered = Status.PENDING_ACKNOWLEDGMENT
         self._pending += (to is offered) - (before is offered)
         person.status, person.ticket, person.tie, person.deadline = to, None, None, None
-        person.can_go_back, person.not_before = False, None
+        person.lost, person.not_before = "END" if to is Status.INACTIVE else "", None
+        if place or before is None:
+            behind = self.policy.places_lost(person.misses)
+            person.former_place = place or (self.next_ticket + behind, len(self.events) + 1)
         if to is Status.WAITLIST:
             self._queue_up(person)
         elif to is Status.PENDING_ACKNOWLEDGMENT:
-            behind = self.policy.places_lost(person.misses)
-            joins = (self.next_ticket + behind, len(self.events) + 1)
-            person.before_offer = place or joins
             zone = self.behaviours.of[person.id].zone(person.offers)
             person.eligible_at, person.deadline = None, self.policy.deadline(self.now, zone)
             heappush(self._due, (person.deadline, person.id))
@@ -217,14 +217,14 @@ class Simulation:
             return lambda: None
         if who is None:
             return lambda: self._take_job_event(event)
-        if kind == EventType.APPLIED:
-            return lambda: self._apply(event, who)
-        if kind == EventType.VERIFIED:
-            return lambda: self._verify(self.people[who])
-        if kind == EventType.REINSTATED:
-            return lambda: self._give_place_back(self.people[who])
-        if kind == EventType.DEFERRED:
-            return lambda: self._defer(self.people[who], event.data.get("not_before"))
+        steps: dict[EventType, Callable[[], None]] = {
+            EventType.APPLIED: lambda: self._apply(event, who),
+            EventType.VERIFIED: lambda: self._verify(self.people[who]),
+            EventType.REINSTATED: lambda: self._give_place_back(self.people[who], event),
+            EventType.DEFERRED: lambda: self._defer(self.people[who], event.data.get("not_before")),
+        } | {each: lambda: self._note_contest(self.people[who], kind) for each in OF_CONTESTS}
+        if step := steps.get(EventType(kind)):
+            return step
         waited = event.from_status == Status.WAITLIST and event.to_status == Status.INACTIVE
         if kind == EventType.CLOSED_OUT or (waited and kind != EventType.LAPSED):
             return lambda: self._leave(self.people[who], EventType(kind))
@@ -278,14 +278,19 @@ class Simulation:
         if person.status in (Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT):
             self._move(person, kind, Status.INACTIVE)
 
-    def _give_place_back(self, person: Person) -> None:
-        if not person.can_go_back:
+    def _note_contest(self, person: Person, kind: str) -> None:
+        if person.lost and person.status is Status.INACTIVE:
+            self._record(kind, person)
+
+    def _give_place_back(self, person: Person, event: LoggedEvent) -> None:
+        if person.lost != ("MISS" if "missed" in event.data else "END"):
             return
         if person.status is Status.WAITLIST:
             self.queue.remove((*person.place, person.id))
-        person.status, person.can_go_back = Status.WAITLIST, False
-        person.ticket, person.tie = person.before_offer
-        person.misses, person.eligible_at = person.misses - 1, None
+        if person.lost == "MISS":
+            person.misses, person.eligible_at = person.misses - 1, None
+        person.status, person.lost = Status.WAITLIST, ""
+        person.ticket, person.tie = person.former_place
         insort(self.queue, (person.ticket, person.tie, person.id))
         self._record(EventType.REINSTATED, person)
 

@@ -119,6 +119,12 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
         "Released: the job was closed",
         "Job closed",
     ),
+    EventType.CONTESTED: EventWords(
+        "wait", "asked to look again", "Asked you to look again", "You asked to look again"
+    ),
+    EventType.CONTEST_ANSWERED: EventWords(
+        "plain", "was answered: look again", "Answered: look again", "The company looked again"
+    ),
     EventType.JOB_CREATED: EventWords("plain", "Job created"),
     EventType.JOB_OPENED: EventWords("good", "Job opened"),
     EventType.JOB_PAUSED: EventWords("warn", "Job paused"),
@@ -153,6 +159,8 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.WITHDRAWN: "Withdrew",
     EventType.REMOVED: "Removed, rejected or hired",
     EventType.CLOSED_OUT: "Released when the job closed",
+    EventType.CONTESTED: "Asked to look again",
+    EventType.CONTEST_ANSWERED: "Answered: look again",
 } | {
     event: EVENT_WORDS[event].log
     for event in (

@@ -194,7 +194,7 @@ def explain_moved_position(change: PlaceChange) -> str:
         case EventType.REINSTATED:
             return (
                 f"{who} got back a place ahead of you from the company, because a missed deadline"
-                f" no longer counts. You moved back by {by}."
+                f" or a decision no longer counts. You moved back by {by}."
             )
         case EventType.APPLIED | EventType.DECAYED:
             came = plural(change.people, "has", "have")
@@ -210,7 +210,7 @@ _OWN_CHANGES = {
     EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
     EventType.PLACED: "The order was drawn by lot, and this gave you your place.",
     EventType.DECAYED: "You missed a deadline, so your place is further back now.",
-    EventType.REINSTATED: "The company gave you back the place from before a missed deadline.",
+    EventType.REINSTATED: "The company gave you back the place you had before.",
 }
 
 

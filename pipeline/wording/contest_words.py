@@ -1,0 +1,34 @@
+"""Words about contests: people who ask the company to look again. Pure."""
+
+from __future__ import annotations
+
+from pipeline.domain.contests import REASONS_OF, ContestAnswer, ContestReason
+from pipeline.wording.english import capitalized
+
+# Also the reasons for giving a place back are among them.
+CONTEST_REASON_WORDS: dict[ContestReason, str] = {
+    ContestReason.DECISION_STANDS: "the decision was right",
+    ContestReason.NO_PLACE_LEFT: "there is no place left to give back",
+    ContestReason.OUR_ERROR: "an error on the company's side",
+    ContestReason.NEW_INFORMATION: "the applicant's explanation",
+    ContestReason.MAIL_FAILURE: "an email that did not arrive in time",
+    ContestReason.ACCOMMODATION: "an accommodation for the applicant",
+    ContestReason.PERSON_ERASED: "the applicant's data was erased",
+}
+
+# The answers that a company can give, in the order of the form.
+ANSWER_WORDS: dict[ContestAnswer, str] = {
+    ContestAnswer.UPHELD: "It stays as it is",
+    ContestAnswer.CHANGED: "Give the former place back",
+}
+
+
+def contest_reason_choices() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the reasons that a company can choose, under the answer they fit, as form choices."""
+    return [
+        (
+            words,
+            [(each.value, capitalized(CONTEST_REASON_WORDS[each])) for each in REASONS_OF[answer]],
+        )
+        for answer, words in ANSWER_WORDS.items()
+    ]
