@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='contest',
-            index=models.Index(models.F('company'), models.F('id'), name='contest_listed'),
+            index=models.Index(models.F('company'), models.F('asked_at'), models.F('id'), name='contest_listed'),
         ),
         migrations.AddIndex(
             model_name='contest',

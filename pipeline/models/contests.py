@@ -52,7 +52,7 @@ class Contest(models.Model):
         ]
         indexes = [
             models.Index("company", "answer_by", "id", name="contest_open", condition=Q(answer="")),
-            models.Index("company", "id", name="contest_listed"),
+            models.Index("company", "asked_at", "id", name="contest_listed"),
             models.Index("job", "answer_by", name="contest_of_job", condition=Q(answer="")),
             models.Index("answer_by", name="contest_due", condition=Q(answer="")),
         ]

@@ -20,6 +20,7 @@ ALLOWED = {
     ("GET", "/applicants/{applicant}"),
     ("GET", "/applicants/{applicant}/applications"),
     ("GET", "/applications/{application}/timeline"),
+    ("GET", "/applications/{application}/contests"),
     ("GET", "/applications/{application}/receipt"),
     ("GET", "/applications/{application}/log"),
     ("GET", "/applicants/{applicant}/timeline"),
@@ -36,8 +37,10 @@ def test_a_portal_does_what_it_is_for_and_nothing_else(company: Company, row: An
 
     status = ask(method, path, body)(scene.callers["portal"], scene).status_code
 
-    if path == "/applications/{application}/defer":
-        assert status == 409  # it may, and the person does not wait
+    if path == "/applications/{application}/defer" or (
+        method == "post" and path == "/applications/{application}/contests"
+    ):
+        assert status == 409  # it may, and the person does not wait, and has not ended
     elif (method, path) in ALLOWED:
         assert status == 200
     elif (method, path) in WITHOUT:

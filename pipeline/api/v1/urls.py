@@ -4,7 +4,14 @@ from django.urls import path
 
 from pipeline.api.openapi.views import DocsView, DocumentView
 from pipeline.api.v1 import applicants, auth, companies, idle_seats, reports, requests, sandbox
-from pipeline.api.v1.applications import decisions, emails, import_file, receipts, wishes
+from pipeline.api.v1.applications import (
+    contests,
+    decisions,
+    emails,
+    import_file,
+    receipts,
+    wishes,
+)
 from pipeline.api.v1.applications import lists as application_lists
 from pipeline.api.v1.applications import views as applications
 from pipeline.api.v1.events import timelines
@@ -56,6 +63,12 @@ urlpatterns = [
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
     path("applications/<uuid:application_id>/remove", decisions.Remove.as_view()),
     path("applications/<uuid:application_id>/defer", wishes.Defer.as_view()),
+    path("applications/<uuid:application_id>/contests", contests.Contests.as_view()),
+    path(
+        "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer",
+        contests.AnswerContest.as_view(),
+    ),
+    path("contests", contests.CompanyContests.as_view()),
     path("applications/<uuid:application_id>/reinstate", decisions.Reinstate.as_view()),
     path("applications/<uuid:application_id>/emails", emails.ApplicationEmails.as_view()),
     path(
