@@ -69,6 +69,29 @@ ALERT_WORDS: dict[str, AlertWords] = {
         "/company/",
         "Your jobs",
     ),
+    "CONTEST_ASKED": AlertWords(
+        "An applicant asks you to look again",
+        "Somebody whose application ended asks you to look at that again. The list says until when"
+        " you are to answer.",
+        "/company/look-again/?state=OPEN",
+        "Look again",
+        Action.ANSWER_CONTEST,
+    ),
+    "CONTEST_DUE": AlertWords(
+        "An applicant waits for your answer",
+        "In less than three days, you are to have answered somebody who asks you to look again.",
+        "/company/look-again/?state=OPEN",
+        "Look again",
+        Action.ANSWER_CONTEST,
+    ),
+    "CONTEST_OVERDUE": AlertWords(
+        "An answer to an applicant is overdue",
+        "Somebody asked you to look again, and the time to answer is over. Answer now. Everybody"
+        " can see how many answers of a job are overdue.",
+        "/company/look-again/?state=OVERDUE",
+        "Look again",
+        Action.ANSWER_CONTEST,
+    ),
     "WEBHOOK_DISABLED": AlertWords(
         "A webhook endpoint was switched off",
         "An endpoint did not take its deliveries for too long, or said that it is gone, so nothing"

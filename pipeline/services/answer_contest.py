@@ -102,5 +102,5 @@ def close_contest(
     entry = make_move(job, application, Move.ANSWER_CONTEST, actor=actor, facts=facts)
     found.answer, found.reason = answer, reason
     found.answered_at, found.answered_by, found.answer_seq = job.now, actor.id, entry.seq
-    found.save()
+    found.save(force_update=True)  # the person may have been erased: nothing is made anew
     return entry.seq

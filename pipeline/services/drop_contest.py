@@ -19,7 +19,7 @@ def drop_contest(*, application_id: UUID, actor: Actor) -> bool:
 
     Settles nothing: it changes no place. Raises ApplicationNotFound.
     """
-    job = lock_job_of(application_id)
+    job = lock_job_of(application_id, hold_person=True)
     found = Contest.objects.filter(application_id=application_id, answer="").first()
     if found is None:
         return False
