@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pipeline.domain.contests import REASONS_OF, ContestAnswer, ContestReason
-from pipeline.wording.english import capitalized
 
 # Also the reasons for giving a place back are among them.
 CONTEST_REASON_WORDS: dict[ContestReason, str] = {
@@ -23,12 +22,10 @@ ANSWER_WORDS: dict[ContestAnswer, str] = {
 }
 
 
-def contest_reason_choices() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the reasons that a company can choose, under the answer they fit, as form choices."""
+def contest_reason_choices() -> list[tuple[str, str]]:
+    """Return the reasons that a company can choose, as form choices that begin with the answer."""
     return [
-        (
-            words,
-            [(each.value, capitalized(CONTEST_REASON_WORDS[each])) for each in REASONS_OF[answer]],
-        )
+        (reason.value, f"{words}: {CONTEST_REASON_WORDS[reason]}")
         for answer, words in ANSWER_WORDS.items()
+        for reason in REASONS_OF[answer]
     ]

@@ -30,6 +30,8 @@ PRESSED = {
     "apply": STORIES,
     "check_receipt": "test_a_receipt_is_checked",
     "apply_as": "test_the_steps_of_the_readme_take_three_minutes",
+    "contest_mine": "test_an_end_is_looked_at_again",
+    "answer_contest": "test_an_end_is_looked_at_again",
     "defer_mine": "test_an_applicant_wants_no_seat_before_a_date",
     "demo_sign_in": "test_the_steps_of_the_readme_take_three_minutes",
     "choose_company_emails": "test_a_member_chooses_their_emails",

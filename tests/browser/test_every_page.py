@@ -86,6 +86,7 @@ APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
     "check_receipt": _mine,
+    "contest_mine": lambda world: {"application_id": world.ended.id},
     "defer_mine": lambda world: {"application_id": world.my_place.id},
     "my_places": _mine,
     "my_receipt": _mine,
@@ -96,6 +97,11 @@ APPLICANT: dict[str, Where] = {
 }
 COMPANY: dict[str, Where] = {
     "company_jobs": _nothing,
+    "contests": _nothing,
+    "answer_contest": lambda world: {
+        "application_id": world.asked.application_id,
+        "contest_id": world.asked.id,
+    },
     "idle_seats": _nothing,
     "what_if": _job,
     "new_job": _nothing,

@@ -24,6 +24,7 @@ from pipeline.models import (
     WebhookAttempt,
     WebhookDelivery,
 )
+from pipeline.services.contest import contest
 from pipeline.services.job_templates import keep_job_template
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.references import change_application_reference
@@ -58,6 +59,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.ApplicationTag": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationReference": lambda acme: Q(company_id=acme.id),
     "pipeline.ClockAdvance": lambda acme: Q(company=acme),
+    "pipeline.Contest": lambda acme: Q(company=acme),
     "pipeline.DecisionItem": lambda acme: Q(application__job__company=acme),
     "pipeline.PendingDecision": lambda acme: Q(job__company=acme),
     "pipeline.SavedView": lambda acme: Q(job__company=acme),
@@ -178,6 +180,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     codes.send_code(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
+    asked = contest(application_id=third.id, text=f"{MARKER} why", actor=factories.owner_of(third))
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = factories.job(company_id=acme.id, open_now=False)
     JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
@@ -196,6 +199,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
+        "contest_id": asked.id,
         "planned_id": planned(draft).id,
         "template_id": keep_job_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
