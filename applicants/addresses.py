@@ -5,8 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
+from django.core.validators import MaxLengthValidator, validate_email
 
+EMAIL_LENGTH = 254
 # Unicode categories of characters that are invisible or never typed in an address: control, format
 # (such as zero-width characters), surrogate, private, unassigned, and every kind of space.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
@@ -20,7 +21,7 @@ def normal_address(email: str) -> str:
     lower case.
     """
     text = email.strip()
-    if has_unseen_characters(text):
+    if address_has_unseen_characters(text):
         return text.lower()
     local, at, domain = address_letters(text).rpartition("@")
     try:
@@ -36,9 +37,19 @@ def valid_address(email: str) -> str:
     Raises ValidationError (Django's).
     """
     email = normal_address(email)
-    if has_unseen_characters(email):
+    if address_has_unseen_characters(email):
         raise ValidationError("This address holds characters that cannot be seen.", code="invalid")
     validate_email(email)
+    return email
+
+
+def checked_address(email: str) -> str:
+    """Check the address of an applicant, with its length, and return its one spelling.
+
+    Raises ValidationError (Django's).
+    """
+    email = valid_address(email)
+    MaxLengthValidator(EMAIL_LENGTH)(email)
     return email
 
 
@@ -47,6 +58,13 @@ def address_letters(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def has_unseen_characters(email: str) -> bool:
+def address_has_unseen_characters(email: str) -> bool:
     """Tell whether an address contains invisible characters, such as a zero-width space."""
     return any(unicodedata.category(character) in _UNSEEN for character in email)
+
+
+def masked_address(address: str) -> str:
+    """Mask an address for a reader who may not be its owner: a…n@example.org."""
+    local, _, domain = address.rpartition("@")
+    shown = f"{local[:1]}…{local[-1:]}" if len(local) > 2 else f"{local[:1]}…"
+    return f"{shown}@{domain}"

@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.core.validators import RegexValidator
 
+from applicants.addresses import EMAIL_LENGTH, checked_address
 from applicants.codes import CODE_DIGITS
-from applicants.models import EMAIL_LENGTH, NAME_LENGTH
-from applicants.services import checked_applicant_address
+from applicants.models import NAME_LENGTH
 
 _ADDRESS_MISSING = "Enter an email address, like ana@example.org."
 _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")
@@ -22,12 +22,12 @@ class AddressField(forms.EmailField):
         """Return the normalised address. Raises ValidationError."""
         email: str = super().clean(value)
         try:
-            return checked_applicant_address(email) if email else email
+            return checked_address(email) if email else email
         except forms.ValidationError:
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 
 
-def _address_field(help_text: str) -> forms.EmailField:
+def _address_form_field(help_text: str) -> forms.EmailField:
     return AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,
@@ -51,13 +51,13 @@ class NameForm(forms.Form):
 class ApplyForm(NameForm):
     """Application of a person who is not signed in."""
 
-    email = _address_field("We'll email you a code, and email you again when it's your turn.")
+    email = _address_form_field("We'll email you a code, and email you again when it's your turn.")
 
 
 class AddressForm(forms.Form):
     """Address of a person who wants to sign in."""
 
-    email = _address_field("We'll email you a code. There is no password.")
+    email = _address_form_field("We'll email you a code. There is no password.")
 
 
 class CodeForm(forms.Form):

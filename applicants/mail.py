@@ -145,13 +145,6 @@ def hand_over_mail(message: EmailMessage) -> str:
     return message.extra_headers["Message-ID"] if given is None else str(given)
 
 
-def masked_address(address: str) -> str:
-    """Mask an address for a reader who may not be its owner: a…n@example.org."""
-    local, _, domain = address.rpartition("@")
-    shown = f"{local[:1]}…{local[-1:]}" if len(local) > 2 else f"{local[:1]}…"
-    return f"{shown}@{domain}"
-
-
 def _permanent_mail_code(error: Exception) -> str:
     """Return the code of a permanent error, or "" for one that a later attempt may overcome.
 

@@ -7,8 +7,9 @@ from uuid import uuid4
 from django.db import models
 from uuid_utils.compat import uuid7
 
+from applicants.addresses import EMAIL_LENGTH
+
 NAME_LENGTH = 200
-EMAIL_LENGTH = 254
 
 # Prefix, followed by an id, that replaces an erased person's address. The result is not an address:
 # nothing can be sent to it, and nobody can prove it.

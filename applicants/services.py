@@ -8,18 +8,11 @@ from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from applicants.addresses import valid_address
+from applicants.addresses import checked_address
 from applicants.models import ERASED, Applicant
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
 security = logging.getLogger("security")
-
-
-def checked_applicant_address(email: str) -> str:
-    """Check an address and return its normal spelling. Raises Django's ValidationError."""
-    email = valid_address(email)
-    Applicant._meta.get_field("email").run_validators(email)  # its length
-    return email
 
 
 def find_or_create_applicant(email: str) -> Applicant:
@@ -27,7 +20,7 @@ def find_or_create_applicant(email: str) -> Applicant:
 
     Raises Django's ValidationError if it is not an email address.
     """
-    email = checked_applicant_address(email)
+    email = checked_address(email)
     while True:  # repeat if another transaction has just committed the same address
         if found := _FIND_OR_CREATE.first(id=uuid4(), email=email):
             return found
@@ -81,7 +74,7 @@ def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
     return found
 
 
-def remember_time_zone(applicant_id: UUID, zone: str) -> None:
+def remember_applicant_time_zone(applicant_id: UUID, zone: str) -> None:
     """Store the time zone of a person's browser, for times in emails; ignore an unknown one.
 
     UTC is ignored too: it is the default for a browser without a zone.
@@ -94,7 +87,7 @@ def remember_time_zone(applicant_id: UUID, zone: str) -> None:
         Applicant.objects.filter(id=applicant_id).exclude(time_zone=zone).update(time_zone=zone)
 
 
-def stop_reminders(applicant_id: UUID) -> None:
+def stop_reminders_to_applicant(applicant_id: UUID) -> None:
     """Stop reminders of deadlines to a person. Doing so twice is harmless."""
     if Applicant.objects.filter(id=applicant_id, reminders=True).update(reminders=False):
         security.info("reminders.stopped", extra={"applicant": str(applicant_id)})

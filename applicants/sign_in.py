@@ -27,7 +27,7 @@ class CodeRefused(Exception):
         self.try_again = try_again
 
 
-def prove_address(*, email: str, code: str, requester: str) -> Applicant:
+def prove_address_to_sign_in(*, email: str, code: str, requester: str) -> Applicant:
     """Return the person who proves an address with the code sent to it, and use up the code.
 
     Only a code requested by `requester` counts, with that requester's tries. A new address becomes

@@ -26,12 +26,11 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import harness
-from patroni_cluster import PatroniCluster, patroni_cluster, wait_until
+from patroni_cluster import ClusterOptions, PatroniCluster, patroni_cluster, wait_until
 
 CLIENTS, BEFORE_SECONDS, AFTER = 3, 10.0, 100
 STALL_SECONDS, ANCHOR_SECONDS, RETRY_SECONDS = 1.5, 0.5, 0.1
 RECOVERY_SECONDS = 120
-TTL_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -198,11 +197,11 @@ def one(row: Row, patroni: str) -> bool:
     """Run one row on a cluster of its own and print it."""
     with (
         tempfile.TemporaryDirectory() as outside,
-        patroni_cluster(patroni=patroni, synchronous=row.synchronous, ttl=TTL_SECONDS) as cluster,
+        patroni_cluster(ClusterOptions(patroni, synchronous=row.synchronous)) as cluster,
     ):
         CLUSTER.append(cluster)
         os.environ |= {
-            "DATABASE_URL": f"postgres://postgres@127.0.0.1:{cluster.port}/postgres?connect_timeout=2",
+            "DATABASE_URL": f"postgres://postgres@{cluster.address}/postgres?connect_timeout=2",
             "SECRET_KEY": "of-a-benchmark-0123456789-abcdefg",
             "DJANGO_SETTINGS_MODULE": harness.SETTINGS,
             "ANCHOR_FILE": f"{outside}/anchors.jsonl",

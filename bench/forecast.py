@@ -20,7 +20,7 @@ from uuid import UUID
 
 import harness  # noqa: F401  it makes the project importable
 
-from pipeline.forecast.waits import Turn, forecast_at_position, forecasts_of_line
+from pipeline.forecast.waits import Turn, forecast_wait_at_position, forecast_waits_of_line
 
 DAY = 86_400.0
 
@@ -107,8 +107,8 @@ def calibration(lines: int, seed: int) -> dict[str, float | int]:
             continue
         asked += 1
         position = chance.randint(1, len(line.waiting))
-        known = forecasts_of_line(line.turns, start=0, now=line.now)
-        forecast = forecast_at_position(known, position)
+        known = forecast_waits_of_line(line.turns, start=0, now=line.now)
+        forecast = forecast_wait_at_position(known, position)
         if forecast is None:
             continue
         made += 1

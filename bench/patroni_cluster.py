@@ -1,4 +1,6 @@
-"""Three PostgreSQL nodes under Patroni, with etcd and HAProxy, on one machine, to be broken.
+"""Three PostgreSQL nodes under Patroni, with etcd and HAProxy, to be broken.
+
+They run on this machine, or on a machine each of `machines.py`.
 
 Needs the programs `etcd` and `haproxy` (apt-get install etcd-server haproxy), and Patroni 4 in an
 environment of its own: pip install 'patroni[etcd3,psycopg3]' psycopg[binary].
@@ -15,36 +17,41 @@ import subprocess
 import tempfile
 import time
 import urllib.request
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from machines import Machine
 
 NODES = (1, 2, 3)
 START_SECONDS = 120
 PATRONI = """
 scope: line
 name: node{node}
-restapi: {{listen: "127.0.0.1:{rest}", connect_address: "127.0.0.1:{rest}"}}
-etcd3: {{host: "127.0.0.1:{etcd}"}}
+restapi: {{listen: "{address}:{rest}", connect_address: "{address}:{rest}"}}
+etcd3: {{host: "{etcd}"}}
 bootstrap:
   dcs:
     ttl: {ttl}
     loop_wait: 5
     retry_timeout: 5
     synchronous_mode: {synchronous}
+    failsafe_mode: {failsafe}
     postgresql:
       use_pg_rewind: true
       parameters: {{max_connections: 100, shared_buffers: 128MB, wal_log_hints: "on"}}
   initdb: [encoding: UTF8, locale: C.UTF-8]
 postgresql:
-  listen: "127.0.0.1:{port}"
-  connect_address: "127.0.0.1:{port}"
+  listen: "{address}:{port}"
+  connect_address: "{address}:{port}"
   data_dir: {data}
   bin_dir: {binaries}
   pgpass: {data}.pgpass
-  pg_hba: [local all all trust, host all all 127.0.0.1/32 trust,
-           host replication all 127.0.0.1/32 trust]
+  pg_hba: [local all all trust, host all all {network} trust,
+           host replication all {network} trust]
   authentication:
     superuser: {{username: postgres}}
     replication: {{username: replicator}}
@@ -57,59 +64,95 @@ defaults
   timeout client 1h
   timeout server 1h
 listen primary
-  bind 127.0.0.1:{port}
+  bind {address}:{port}
   option httpchk GET /primary
   http-check expect status 200
   default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
 """
 
 
-class PatroniCluster:
-    """The nodes, their etcd and their proxy; `port` is where the primary is found."""
+@dataclass(frozen=True)
+class ClusterOptions:
+    """The program Patroni, and settings of the cluster that it makes."""
 
-    def __init__(self, folder: Path, *, patroni: str, synchronous: bool, ttl: int) -> None:
+    patroni: str
+    synchronous: bool = True
+    ttl: int = 20
+    # Whether the primary goes on without etcd as long as it reaches all other nodes.
+    failsafe: bool = False
+
+
+class PatroniCluster:
+    """The nodes, their etcd and their proxy; `address` is where the primary is found.
+
+    `where` are the machines of `etcd`, `node1` to `node3` and `proxy`; others are this machine.
+    """
+
+    def __init__(self, folder: Path, options: ClusterOptions, where: dict[str, Machine]) -> None:
         from pipeline.database.binaries import find_binaries, reachable_copy_of_binaries
         from pipeline.database.server import server_user
 
-        self._folder, self._user = folder, server_user()
-        self._patroni, self._synchronous, self._ttl = patroni, synchronous, ttl
+        user = server_user()
+        self._folder, self._options = folder, options
+        self._identity = (user.pw_uid, user.pw_gid) if user else None
+        self._machines: defaultdict[str, Machine] = defaultdict(Machine, where)
         self._binaries = reachable_copy_of_binaries(find_binaries(), folder).folder
         ports = _free_ports(2 + 2 + 2 * len(NODES))
-        self.port, self._etcd, self._peer, _ = ports[:4]
+        self.port, etcd, self._peer, _ = ports[:4]
+        self.address = f"{self._machines['proxy'].address}:{self.port}"
+        self._etcd = f"{self._machines['etcd'].address}:{etcd}"
         self._rest = dict(zip(NODES, ports[4:], strict=False))
         self._sql = dict(zip(NODES, ports[4 + len(NODES) :], strict=True))
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
         """Start everything, and wait until there is a primary with two replicas."""
-        etcd = f"http://127.0.0.1:{self._etcd}"
-        peer = f"http://127.0.0.1:{self._peer}"
+        self.start_etcd()
+        proxy = HAPROXY.format(address=self._machines["proxy"].address, port=self.port)
+        for node in NODES:
+            config = self._folder / f"node{node}.yaml"
+            config.write_text(self._config_of(node))
+            where = f"{self.machine_of(node).address}:{self._sql[node]}"
+            proxy += f"  server node{node} {where} check port {self._rest[node]}\n"
+            self.start_node(node)
+        (self._folder / "haproxy.cfg").write_text(proxy)
+        self._run("proxy", "haproxy", "-db", "-f", self._folder / "haproxy.cfg")
+        wait_until(lambda: len(self.members("replica", "sync_standby")) == 2, START_SECONDS)
+        wait_until(lambda: bool(self.members("leader")), START_SECONDS)
+        if self._options.synchronous:
+            wait_until(lambda: bool(self.members("sync_standby")), START_SECONDS)
+
+    def start_etcd(self) -> None:
+        """Start what decides which node is the primary; also again, with what it knew."""
+        etcd, peer = f"http://{self._etcd}", f"http://127.0.0.1:{self._peer}"
         self._run(
             "etcd", "etcd", "--data-dir", self._folder / "etcd", "--listen-client-urls", etcd,
             "--advertise-client-urls", etcd, "--listen-peer-urls", peer,
             "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}",
         )  # fmt: skip
-        lines = [HAPROXY.format(port=self.port)]
-        for node in NODES:
-            config = self._folder / f"node{node}.yaml"
-            config.write_text(self._config_of(node))
-            check = f"check port {self._rest[node]}"
-            lines.append(f"  server node{node} 127.0.0.1:{self._sql[node]} {check}\n")
-            self._run(f"node{node}", self._patroni, config)
-        (self._folder / "haproxy.cfg").write_text("".join(lines))
-        self._run("haproxy", "haproxy", "-db", "-f", self._folder / "haproxy.cfg")
-        wait_until(lambda: len(self.members("replica", "sync_standby")) == 2, START_SECONDS)
-        wait_until(lambda: bool(self.members("leader")), START_SECONDS)
-        if self._synchronous:
-            wait_until(lambda: bool(self.members("sync_standby")), START_SECONDS)
+
+    def start_node(self, node: int) -> None:
+        """Start a node; also again."""
+        self._run(f"node{node}", self._options.patroni, self._folder / f"node{node}.yaml")
+
+    def machine_of(self, node: int) -> Machine:
+        """Return the machine on which a node runs."""
+        return self._machines[f"node{node}"]
+
+    def url_of(self, node: int) -> str:
+        """Return the address of a node's own database, for its superuser."""
+        return f"postgres://postgres@{self.machine_of(node).address}:{self._sql[node]}/next_in_line"
 
     def _config_of(self, node: int) -> str:
         return PATRONI.format(
             node=node,
+            address=self.machine_of(node).address,
+            network=self.machine_of(node).network,
             rest=self._rest[node],
             etcd=self._etcd,
-            ttl=self._ttl,
-            synchronous=str(self._synchronous).lower(),
+            ttl=self._options.ttl,
+            synchronous=str(self._options.synchronous).lower(),
+            failsafe=str(self._options.failsafe).lower(),
             port=self._sql[node],
             data=self._folder / f"data{node}",
             binaries=self._binaries,
@@ -117,11 +160,9 @@ class PatroniCluster:
 
     def members(self, *roles: str) -> list[int]:
         """Return the nodes that run in one of these roles, as any Patroni sees it."""
-        for rest in self._rest.values():
-            with (
-                suppress(OSError),
-                urllib.request.urlopen(f"http://127.0.0.1:{rest}/cluster", timeout=2) as answer,
-            ):
+        for node in NODES:
+            url = f"http://{self._rest_of(node)}/cluster"
+            with suppress(OSError), urllib.request.urlopen(url, timeout=2) as answer:
                 rows: list[dict[str, Any]] = json.load(answer)["members"]
                 runs = [row for row in rows if row["state"] in ("running", "streaming")]
                 return [int(row["name"][-1]) for row in runs if row["role"] in roles]
@@ -148,7 +189,7 @@ class PatroniCluster:
     def switch_over(self, node: int) -> None:
         """Let Patroni move the primary away from a node."""
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self._rest[node]}/switchover",
+            f"http://{self._rest_of(node)}/switchover",
             json.dumps({"leader": f"node{node}"}).encode(),
             {"Content-Type": "application/json"},
         )
@@ -163,6 +204,9 @@ class PatroniCluster:
         for process in self._processes.values():
             process.wait(30)
 
+    def _rest_of(self, node: int) -> str:
+        return f"{self.machine_of(node).address}:{self._rest[node]}"
+
     def _pids_of(self, node: int) -> list[int]:
         found = []
         for each in Path("/proc").iterdir():
@@ -172,24 +216,23 @@ class PatroniCluster:
         return found
 
     def _run(self, name: str, *command: object) -> None:
-        identity: dict[str, Any] = {}
-        if self._user:
-            identity = {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
-        with (self._folder / f"{name}.log").open("wb") as said:
-            self._processes[name] = subprocess.Popen(
-                [str(each) for each in command],
-                cwd=self._folder, stdout=said, stderr=said, start_new_session=True,
-                env={"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(self._folder)},
-                **identity,
-            )  # fmt: skip
+        self._processes[name] = self._machines[name].start(
+            command,
+            log=self._folder / f"{name}.log",
+            environment={"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(self._folder)},
+            folder=self._folder,
+            identity=self._identity,
+        )
 
 
 @contextmanager
-def patroni_cluster(*, patroni: str, synchronous: bool, ttl: int) -> Iterator[PatroniCluster]:
+def patroni_cluster(
+    options: ClusterOptions, where: dict[str, Machine] | None = None
+) -> Iterator[PatroniCluster]:
     """A running cluster; its files are removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="failover-", dir="/tmp")).resolve()
     folder.chmod(0o777)  # of the user who runs PostgreSQL, too
-    cluster = PatroniCluster(folder, patroni=patroni, synchronous=synchronous, ttl=ttl)
+    cluster = PatroniCluster(folder, options, where or {})
     try:
         cluster.start()
         yield cluster

@@ -98,10 +98,10 @@ def _after_each_commit(job_id: str, seats: int) -> tuple[int, int, int]:
 
     Events of one commit share their time, so others could see only the last event of each time.
     """
-    from pipeline.audit.log_fold import Fold
+    from pipeline.audit.log_fold import LogFold
     from pipeline.models import Event
 
-    fold, overfull, idle, commits, last_at = Fold(job_id), 0, 0, 0, None
+    fold, overfull, idle, commits, last_at = LogFold(job_id), 0, 0, 0, None
     for event in Event.objects.filter(job_id=job_id).order_by("seq").iterator():
         if last_at is not None and event.at != last_at:
             commits += 1

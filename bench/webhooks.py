@@ -53,7 +53,7 @@ def main() -> None:
 def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> None:
     """Queue deliveries for endpoints, each of a company of its own, and time the sending."""
     from pipeline.webhooks.endpoints import create_webhook_endpoint
-    from pipeline.webhooks.queue import Occurrence, queue_webhooks, wake_webhook_queue
+    from pipeline.webhooks.queue import QueuedOccurrence, queue_webhooks, wake_webhook_queue
 
     clear()
     companies = [company() for _ in range(endpoints)]
@@ -62,7 +62,7 @@ def throughput(what: str, url: str, endpoints: int, count: int, worker: int) -> 
     for each in companies:
         now = datetime.now(UTC)
         events = [
-            Occurrence(f"bench:{n}", "job.opened", now, {"seq": n})
+            QueuedOccurrence(f"bench:{n}", "job.opened", now, {"seq": n})
             for n in range(count // endpoints)
         ]
         queue_webhooks(each, events)

@@ -20,7 +20,7 @@ SECOND_STEPS = ("totp", "webauthn")
 
 
 @transaction.atomic
-def set_first_password(*, user_id: UUID, password: str) -> None:
+def set_first_account_password(*, user_id: UUID, password: str) -> None:
     """Set the first password of an account; the caller vouches for its address.
 
     An existing password is kept. Raises BadPassword.
@@ -60,7 +60,7 @@ def _check_account_password(password: str, user: User) -> None:
         raise BadPassword(*error.messages) from None
 
 
-def has_second_step(user_id: UUID) -> bool:
+def account_has_second_step(user_id: UUID) -> bool:
     """Tell whether an account has a passkey or an authenticator app, in one query."""
     from allauth.mfa.models import Authenticator  # its models are not loaded before ours
 

@@ -19,8 +19,8 @@ from jobs.models import ApiKey, Company, Job, Membership, User
 from tasks.readonly_admin import (
     AdminPaginator,
     ReadonlyAdmin,
-    admin_hex_column,
-    search_admin_rows,
+    readonly_admin_hex_column,
+    search_readonly_admin,
 )
 
 # Use the staff sign-in, which also asks for a second step.
@@ -86,7 +86,7 @@ class StaffAccountAdmin(UserAdmin):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Find accounts by the beginning of the address, or by id."""
-        return search_admin_rows(queryset, search_term, ("id",), ("email",)), False
+        return search_readonly_admin(queryset, search_term, ("id",), ("email",)), False
 
 
 @admin.register(Company)
@@ -142,7 +142,7 @@ class JobAdmin(ReadonlyAdmin):
     readonly_fields = ("head",)
     ids = ("id", "company_id")
     search_help_text = "The id of a job or a company"
-    head = admin_hex_column("chain_head", "Head of the log")
+    head = readonly_admin_hex_column("chain_head", "Head of the log")
 
     def title(self, job: Job) -> str:
         """Return the job's title."""

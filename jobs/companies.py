@@ -1,4 +1,4 @@
-"""Companies: created and read, their second step, and the retention of their jobs."""
+"""Create and read companies, and require a second step of their members."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from jobs.accounts import find_or_create_account, has_second_step
-from jobs.errors import (
-    BadName,
-    BadRetention,
-    SecondStepMissing,
-)
-from jobs.models import NAME_LENGTH, Company, Membership, Retention, Role
+from jobs.accounts import account_has_second_step, find_or_create_account
+from jobs.errors import BadName, SecondStepMissing
+from jobs.models import NAME_LENGTH, Company, Membership, Role
 
 security = logging.getLogger("security")
 
@@ -32,30 +28,17 @@ def create_company(*, name: str, owner_email: str, password: str | None = None) 
     return company
 
 
-def require_second_step(*, company_id: UUID, required: bool, by: UUID) -> None:
+def require_second_step_in_company(*, company_id: UUID, required: bool, by: UUID) -> None:
     """Require, or no longer require, a passkey or authenticator app of a company's members.
 
     It takes effect at once, in open sessions too. Raises SecondStepMissing if the owner who
     requires it (`by`) has none: they would lock themselves out.
     """
-    if required and not has_second_step(by):
+    if required and not account_has_second_step(by):
         raise SecondStepMissing
     Company.objects.filter(id=company_id).update(requires_second_step=required)
     event = "second_step.required" if required else "second_step.optional"
     security.info(event, extra={"company": str(company_id)})
-
-
-def set_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
-    """Set how many days a job keeps personal data of ended applications, and its legal hold.
-
-    Raises BadRetention.
-    """
-    least, most = Retention.LEAST_DAYS, Retention.MOST_DAYS
-    if not least <= keep_days <= most:
-        raise BadRetention(f"Enter a number of days from {least} to {most:,}.")
-    values = {"keep_days": keep_days, "legal_hold": legal_hold}
-    Retention.objects.update_or_create(job_id=job_id, defaults=values)
-    security.info("retention.changed", extra={"job": str(job_id), **values})
 
 
 def checked_company_name(name: str) -> str:

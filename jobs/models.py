@@ -150,7 +150,7 @@ class JobStatus(models.TextChoices):
     CLOSED = "CLOSED"  # final
 
 
-def _within_policy_limits(name: str) -> Q:
+def _model_limits_of_policy(name: str) -> Q:
     low, high = policy_limits(name)
     return Q(**{f"{name}__range": (low, high)})
 
@@ -223,10 +223,10 @@ class Job(models.Model):
                 name="job_clock_only_in_sandbox",
             ),
             models.CheckConstraint(
-                condition=_within_policy_limits("acknowledgment_window_seconds")
-                & _within_policy_limits("penalty_places")
-                & _within_policy_limits("cooldown_seconds")
-                & (Q(max_decays__isnull=True) | _within_policy_limits("max_decays")),
+                condition=_model_limits_of_policy("acknowledgment_window_seconds")
+                & _model_limits_of_policy("penalty_places")
+                & _model_limits_of_policy("cooldown_seconds")
+                & (Q(max_decays__isnull=True) | _model_limits_of_policy("max_decays")),
                 name="job_policy_in_range",
             ),
             models.CheckConstraint(

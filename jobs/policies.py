@@ -8,12 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from jobs.quiet_hours import (
-    LEAST_RUNNING_HOURS,
     QuietHours,
     deadline_after,
-    is_known_zone,
-    minutes_of_clock_time,
-    running_minutes_of_day,
+    is_quiet_zone_known,
+    quiet_time_in_minutes,
+    wrong_quiet_hours,
 )
 
 DAY = 86_400
@@ -33,7 +32,7 @@ class Policy:
     acknowledgment_window_seconds: int = _integer_policy_field(60, 30 * DAY, DAY)
     # Whether a seat given on applying must be acknowledged too.
     acknowledge_first_seat: bool = False
-    # The n-th miss costs n times this many places behind the back of the line.
+    # After the n-th miss, n times this many newcomers pass the person at the back of the line.
     penalty_places: int = _integer_policy_field(0, 1_000, 1)
     # Misses after which a person still keeps a place; None: any number.
     max_decays: int | None = _integer_policy_field(0, 100, 3, optional=True)
@@ -66,9 +65,9 @@ class Policy:
         """
         if self.quiet_from is None and not self.quiet_weekends:
             return None
-        known = [each for each in (time_zone, self.quiet_time_zone) if is_known_zone(each)]
+        known = [each for each in (time_zone, self.quiet_time_zone) if is_quiet_zone_known(each)]
         begins, ends = (
-            None if each is None else minutes_of_clock_time(each)
+            None if each is None else quiet_time_in_minutes(each)
             for each in (self.quiet_from, self.quiet_to)
         )
         return QuietHours(begins, ends, self.quiet_weekends, [*known, "UTC"][0])
@@ -119,21 +118,6 @@ def logged_policy_values(logged: Mapping[str, Any]) -> dict[str, Any]:
         name: logged.get(name, _LATER_FIELDS[name]) if name in _LATER_FIELDS else logged[name]
         for name in POLICY_FIELDS
     }
-
-
-def wrong_quiet_hours(begins: str | None, ends: str | None) -> str:
-    """Say why quiet hours cannot be from one time of the day to another; empty if they can."""
-    if begins is None and ends is None:
-        return ""
-    if begins is None or ends is None:
-        return "Give both the beginning and the end of the quiet hours, or neither."
-    try:
-        running = running_minutes_of_day(minutes_of_clock_time(begins), minutes_of_clock_time(ends))
-    except ValueError:
-        return "Give times of the day like 22:00."
-    if running < LEAST_RUNNING_HOURS * 60:
-        return f"Leave at least {LEAST_RUNNING_HOURS} hours of each day outside the quiet hours."
-    return ""
 
 
 def policy_limits(name: str) -> tuple[int, int]:

@@ -47,19 +47,19 @@ class QuietHours:
         return minute >= self.begins or minute < self.ends
 
 
-def minutes_of_clock_time(text: str) -> int:
+def quiet_time_in_minutes(text: str) -> int:
     """Return the minutes since midnight of a time like 22:00. Raises ValueError."""
     if not _CLOCK_TIME.fullmatch(text):
         raise ValueError(f"{text!r} is no time of a day like 22:00")
     return int(text[:2]) * 60 + int(text[3:])
 
 
-def running_minutes_of_day(begins: int, ends: int) -> int:
+def minutes_outside_quiet_hours(begins: int, ends: int) -> int:
     """Return how many minutes of a usual day are not quiet."""
     return _DAY_MINUTES - (ends - begins) % _DAY_MINUTES if begins != ends else 0
 
 
-def is_known_zone(name: str) -> bool:
+def is_quiet_zone_known(name: str) -> bool:
     """Tell whether this machine knows a time zone."""
     try:
         return bool(name) and bool(ZoneInfo(name))
@@ -122,3 +122,20 @@ def _running_spans(start: datetime, quiet: QuietHours) -> Iterator[tuple[datetim
         if not quiet.includes(wall):
             yield begin, end
         begin = end
+
+
+def wrong_quiet_hours(begins: str | None, ends: str | None) -> str:
+    """Say why quiet hours cannot be from one time of the day to another; empty if they can."""
+    if begins is None and ends is None:
+        return ""
+    if begins is None or ends is None:
+        return "Give both the beginning and the end of the quiet hours, or neither."
+    try:
+        running = minutes_outside_quiet_hours(
+            quiet_time_in_minutes(begins), quiet_time_in_minutes(ends)
+        )
+    except ValueError:
+        return "Give times of the day like 22:00."
+    if running < LEAST_RUNNING_HOURS * 60:
+        return f"Leave at least {LEAST_RUNNING_HOURS} hours of each day outside the quiet hours."
+    return ""

@@ -19,24 +19,24 @@ from jobs.models import Membership, Role
 security = logging.getLogger("security")
 
 
-def roles_of(user_id: UUID) -> dict[UUID, Role]:
+def team_roles_of(user_id: UUID) -> dict[UUID, Role]:
     """Return an account's role in each company that it may act for now, in one query."""
-    rows = open_memberships().filter(user_id=user_id).values_list("company_id", "role")
+    rows = open_team_memberships().filter(user_id=user_id).values_list("company_id", "role")
     return {company_id: Role(role) for company_id, role in rows}
 
 
-def roles_with_sandboxes_of(user_id: UUID) -> tuple[dict[UUID, Role], dict[UUID, Role]]:
+def team_roles_with_sandboxes_of(user_id: UUID) -> tuple[dict[UUID, Role], dict[UUID, Role]]:
     """Return an account's role in each company, and in each sandbox that in its live company.
 
     In one query.
     """
-    theirs = open_memberships().filter(user_id=user_id)
+    theirs = open_team_memberships().filter(user_id=user_id)
     rows = list(theirs.values_list("company_id", "company__sandbox__id", "role"))
     live = {company_id: Role(role) for company_id, _, role in rows}
     return live, {sandbox_id: Role(role) for _, sandbox_id, role in rows if sandbox_id}
 
 
-def open_memberships() -> QuerySet[Membership]:
+def open_team_memberships() -> QuerySet[Membership]:
     """Return the memberships whose accounts may act for their company now.
 
     Accounts without a second step are left out where the company requires one.
@@ -47,7 +47,7 @@ def open_memberships() -> QuerySet[Membership]:
     return Membership.objects.filter(Q(company__requires_second_step=False) | Exists(steps))
 
 
-def company_of_newcomer(email: str) -> str:
+def company_of_new_team_member(email: str) -> str:
     """Return the company's name for a member who has never signed in, else "", in one query."""
     theirs = Membership.objects.filter(user__email=email, user__last_login=None)
     return theirs.order_by("id").values_list("company__name", flat=True).first() or ""
@@ -100,18 +100,18 @@ def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
     )
     if not is_new:
         raise AlreadyMember
-    security.info("member.added", extra=_ids_for_security_log(membership) | {"role": str(role)})
+    security.info("member.added", extra=_team_member_ids_for_log(membership) | {"role": str(role)})
     return membership
 
 
 @transaction.atomic
-def change_role(*, company_id: UUID, membership_id: int, role: Role) -> Membership:
+def change_team_role(*, company_id: UUID, membership_id: int, role: Role) -> Membership:
     """Change a member's role. Raises MemberNotFound, LastOwner."""
     member = lock_team_member(company_id, membership_id, stays_owner=role == Role.OWNER)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
     roles = {"role": str(role), "before": str(before)}
-    security.info("role.changed", extra=_ids_for_security_log(member) | roles)
+    security.info("role.changed", extra=_team_member_ids_for_log(member) | roles)
     return member
 
 
@@ -123,11 +123,11 @@ def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
     """
     member = lock_team_member(company_id, membership_id, stays_owner=False)
     Membership.objects.filter(id=member.id).delete()
-    security.info("member.removed", extra=_ids_for_security_log(member))
+    security.info("member.removed", extra=_team_member_ids_for_log(member))
     return member
 
 
-def choose_member_emails(
+def choose_team_member_emails(
     *, membership_id: int, digest: bool | None = None, alerts: bool | None = None
 ) -> None:
     """Choose which emails a member gets for a company; None leaves a choice as it is."""
@@ -136,11 +136,11 @@ def choose_member_emails(
     Membership.objects.filter(id=membership_id).update(**changes)
 
 
-def _ids_for_security_log(member: Membership) -> dict[str, str]:
+def _team_member_ids_for_log(member: Membership) -> dict[str, str]:
     return {"company": str(member.company_id), "member": str(member.user_id)}
 
 
-def locked_companies(user_id: UUID) -> list[str]:
+def locked_teams_of(user_id: UUID) -> list[str]:
     """Return the names of companies that an account cannot act for without a second step."""
-    theirs = Membership.objects.filter(user_id=user_id).exclude(id__in=open_memberships())
+    theirs = Membership.objects.filter(user_id=user_id).exclude(id__in=open_team_memberships())
     return list(theirs.order_by("company__name").values_list("company__name", flat=True))

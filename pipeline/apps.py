@@ -14,7 +14,7 @@ class PipelineConfig(AppConfig):
         In tests, the fixtures do this.
         """
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
-        from pipeline.integrations.request_log import start_recording_requests
+        from pipeline.integrations.request_log import start_request_log
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.outbox import start_outbox
         from pipeline.notifications.tracking import start_tracking_emails
@@ -29,7 +29,7 @@ class PipelineConfig(AppConfig):
         if not env.TESTING:
             start_announcing()
             if env.REQUEST_LOG:
-                start_recording_requests()
+                start_request_log()
             post_migrate.connect(self.schedule_upkeep, sender=self, dispatch_uid="pipeline.upkeep")
 
     @staticmethod
@@ -38,13 +38,13 @@ class PipelineConfig(AppConfig):
         from pipeline.audit.task import ensure_anchoring_task
         from pipeline.forecast.task import ensure_forecast_task
         from pipeline.maintenance.task import ensure_maintenance_task
-        from pipeline.notifications.company_task import ensure_company_emails
+        from pipeline.notifications.company_task import ensure_company_tasks
         from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
         from pipeline.webhooks.task import ensure_webhooks_tasks
 
         ensure_maintenance_task()
         ensure_anchoring_task()
         ensure_end_of_retention()
-        ensure_company_emails()
+        ensure_company_tasks()
         ensure_webhooks_tasks()
         ensure_forecast_task()

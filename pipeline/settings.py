@@ -21,8 +21,8 @@ BASE_DIR = env.BASE_DIR
 # A wheel has templates and static files inside the package; in a checkout, they are beside it.
 _PACKAGED_ASSETS = BASE_DIR / "pipeline" / "assets"
 _ASSETS = _PACKAGED_ASSETS if _PACKAGED_ASSETS.is_dir() else BASE_DIR
-SECRET_KEY = env.secret_key()
-SECRET_KEY_FALLBACKS = env.secret_key_fallbacks()
+SECRET_KEY = env.secret_key_from_env()
+SECRET_KEY_FALLBACKS = env.secret_key_fallbacks_from_env()
 # Without a key of their own, receipts are signed with one derived from SECRET_KEY.
 RECEIPT_KEY = receipt_key_from_text("RECEIPT_KEY", env.RECEIPT_KEY) if env.RECEIPT_KEY else b""
 RECEIPT_FORMER_KEYS = [former_receipt_key_from_text(each) for each in env.RECEIPT_FORMER_KEYS]
@@ -51,7 +51,7 @@ INSTALLED_APPS = [
     "pipeline",
 ]
 MIDDLEWARE = [
-    "pipeline.web.request_metrics.measure_requests",
+    "pipeline.web.request_metrics.measure_request_metrics",
     "pipeline.web.middleware.request_id",
     "pipeline.web.request_spans.request_span",
     "pipeline.web.middleware.browser_policies",
@@ -61,15 +61,15 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "pipeline.pages.cache_headers.private_cache_headers",
     "pipeline.pages.staff.middleware.idle_sessions",
-    "pipeline.web.middleware.Common",
-    "pipeline.web.middleware.PageCSRF",
+    "pipeline.web.middleware.PageCommonMiddleware",
+    "pipeline.web.middleware.PageCSRFMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "pipeline.pages.staff.middleware.RefusedFormStatus",
+    "pipeline.pages.staff.middleware.RefusedFormMiddleware",
     "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
-    "pipeline.pages.error_messages.post_only_url_to_page",
+    "pipeline.pages.error_messages.post_only_error_to_page",
     "pipeline.pages.error_messages.missing_error_to_404",
 ]
 ROOT_URLCONF = "pipeline.urls"
@@ -112,13 +112,13 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
 ]
 AUTH_PASSWORD_VALIDATORS.append(
     {
-        "NAME": "pipeline.config.passwords.MaximumLengthValidator",
+        "NAME": "pipeline.config.passwords.MaximumPasswordLengthValidator",
         "OPTIONS": {"max_length": 128},
     }
 )
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # `pipeline.web.middleware.Security` is Django's, under another name,
-    "security.W003",  # and so is `PageCSRF` there
+    "security.W003",  # and so is `PageCSRFMiddleware` there
     "security.W002",  # X-Frame-Options: the policy's frame-ancestors covers it
     "security.W005",  # other names below this one, and
     "security.W021",  # browsers' lists: both bind more than this site, so its operator chooses
@@ -140,7 +140,7 @@ SECURE_SSL_REDIRECT = env.SSL_REDIRECT
 # Monitoring connects directly, past the proxy that ends TLS.
 SECURE_REDIRECT_EXEMPT = ["^health/", "^metrics$"]
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_TRUSTED_ORIGINS = env.trusted_origins()
+CSRF_TRUSTED_ORIGINS = env.trusted_origins_from_env()
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [_ASSETS / "static"]
 # Nothing needs to be collected before the first start. Collected files have hashed names.
@@ -250,7 +250,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "pipeline.api.openapi.inspector.Inspector",
     "URL_FORMAT_OVERRIDE": None,
     "EXCEPTION_HANDLER": "pipeline.api.problems.problem_response",
-    "UNAUTHENTICATED_USER": "pipeline.api.callers.Nobody",
+    "UNAUTHENTICATED_USER": "pipeline.api.callers.AnonymousCaller",
 }
 
 TRUSTED_PROXIES = env.trusted_proxies_from_env()

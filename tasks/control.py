@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from tasks.enqueue import wake_workers_after_commit
+from tasks.enqueue import wake_workers_for_enqueued_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
 from tasks.models import Task, TaskOwnerBreaker, TaskPause, TaskType
 from tasks.models.audit import TaskAct, note_in_audit
@@ -99,7 +99,7 @@ def resume(
     """
     rows = _controlled_types(key, version, lock=owner_id is None)
     log.info("%s was resumed by %s for %s", key, actor, owner_id or "everybody")
-    wake_workers_after_commit()
+    wake_workers_for_enqueued_after_commit()
     if owner_id is not None:
         if TaskPause.objects.filter(type__in=rows, owner_id=owner_id).delete()[0]:
             note_in_audit(
@@ -118,13 +118,13 @@ def resume(
     _change_controlled_types(rows, paused=False, paused_by="", breaker_probe_at=None, **closed)
 
 
-def types_paused_by_owner(owner_id: UUID) -> dict[str, str]:
+def paused_types_to_control(owner_id: UUID) -> dict[str, str]:
     """Map the key of each type that an owner has paused to the actor who paused it."""
     found = TaskPause.objects.filter(owner_id=owner_id).order_by("type__key", "-at")
     return dict(found.values_list("type__key", "actor"))
 
 
-def types_broken_for_owner(owner_id: UUID) -> dict[str, datetime]:
+def broken_types_to_control(owner_id: UUID) -> dict[str, datetime]:
     """Map the key of each type whose breaker is open for this owner alone to when it opened."""
     found = TaskOwnerBreaker.objects.filter(owner_id=owner_id, breaker=Breaker.OPEN)
     return dict(found.values_list("type__key", "changed_at"))

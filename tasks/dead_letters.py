@@ -9,7 +9,7 @@ from django.db import connection
 
 from tasks import registry
 from tasks.control import find_task
-from tasks.enqueue import wake_workers_after_commit
+from tasks.enqueue import wake_workers_for_enqueued_after_commit
 from tasks.errors import ConfirmationNeeded, WrongStatus
 from tasks.json import as_json
 from tasks.models import Task, TaskType
@@ -135,14 +135,14 @@ def replay_dead_letters(
 
     Raises ConfirmationNeeded.
     """
-    _require_confirmed_replay(
+    _require_confirmed_replay_of_dead_letter(
         key, TaskType.objects.filter(key=key, sensitive=True).exists(), confirmed
     )
     given = {"task": None, "key": key, "limit": min(limit, MOST_AT_ONCE)}
     count = _run_on_dead_letters(
         _REPLAY, given | {"owner": owner_id, "actor": actor, "payload": None}
     )
-    wake_workers_after_commit()
+    wake_workers_for_enqueued_after_commit()
     return count
 
 
@@ -157,14 +157,14 @@ def _replay_dead_letter(
     task_id: UUID, actor: str, owner_id: UUID | None, *, confirmed: bool, payload: str | None
 ) -> None:
     task = find_task(task_id, owner_id=owner_id)
-    _require_confirmed_replay(task.type.key, task.type.sensitive, confirmed)
+    _require_confirmed_replay_of_dead_letter(task.type.key, task.type.sensitive, confirmed)
     given = {"task": task_id, "key": None, "limit": 1, "owner": owner_id}
     if not _run_on_dead_letters(_REPLAY, given | {"actor": actor, "payload": payload}):
         raise WrongStatus(task_id, task.status, "dead")
-    wake_workers_after_commit()
+    wake_workers_for_enqueued_after_commit()
 
 
-def _require_confirmed_replay(key: str, is_sensitive: bool, confirmed: bool) -> None:
+def _require_confirmed_replay_of_dead_letter(key: str, is_sensitive: bool, confirmed: bool) -> None:
     if is_sensitive and not confirmed:
         raise ConfirmationNeeded(key)
 

@@ -73,7 +73,7 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
     if len(found) < len(rows):  # the first use of a type in this database
         registry.write_registered_types()
         found |= _insert_enqueued([row for row in rows if row["n"] not in found])
-    wake_workers_after_commit()
+    wake_workers_for_enqueued_after_commit()
     enqueued = []
     for row in rows:
         type_id, new_id = found[row["n"]]
@@ -89,20 +89,21 @@ def enqueue_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
     """Return the parameter `tasks` of `sql.enqueue.ENQUEUE_PARTS`, and the ids of the new tasks.
 
     Use it in a statement that writes tasks together with other rows; afterwards call
-    `wake_workers_after_commit`. The types need rows, which `migrate` or a starting worker writes.
+    `wake_workers_for_enqueued_after_commit`. The types need rows, which `migrate` or a starting
+    worker writes.
     Raises the errors of `enqueue`.
     """
     rows = _rows_to_enqueue(tasks)
     return as_json(rows), [UUID(row["id"]) for row in rows]
 
 
-def wake_workers_after_commit() -> None:
+def wake_workers_for_enqueued_after_commit() -> None:
     """Wake sleeping workers after the commit; further calls in the transaction do nothing."""
-    if not any(entry[1] is wake_workers for entry in connection.run_on_commit):
-        transaction.on_commit(wake_workers, robust=True)
+    if not any(entry[1] is wake_workers_for_enqueued for entry in connection.run_on_commit):
+        transaction.on_commit(wake_workers_for_enqueued, robust=True)
 
 
-def wake_workers() -> None:
+def wake_workers_for_enqueued() -> None:
     """Wake sleeping workers now."""
     with connection.cursor() as cursor:
         cursor.execute(WAKE)

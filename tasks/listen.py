@@ -65,7 +65,7 @@ class ListenerWaits:
         self._ceiling_seconds = 0.0
 
 
-def direct_database() -> Any:
+def direct_database_to_listen() -> Any:
     """Return a new database wrapper of Django's that reaches PostgreSQL without a pooler.
 
     In a process that has moved its usual connections to a pooler, DIRECT_DATABASE in the settings
@@ -77,7 +77,7 @@ def direct_database() -> Any:
 
 
 @contextmanager
-def own_session() -> Iterator[Any]:
+def own_session_to_listen() -> Iterator[Any]:
     """Yield a connection on which a result can be kept for longer than a transaction.
 
     Behind a pooler, each statement of a request can be on another connection.
@@ -85,14 +85,14 @@ def own_session() -> Iterator[Any]:
     if getattr(settings, "DIRECT_DATABASE", None) is None:
         yield connections["default"]
         return
-    database = direct_database()
+    database = direct_database_to_listen()
     try:
         yield database
     finally:
         database.close()
 
 
-def refuse_transaction_pooler(raw: psycopg.Connection[Any]) -> None:
+def refuse_to_listen_through_pooler(raw: psycopg.Connection[Any]) -> None:
     """Raise TransactionPooler if this new connection has no session of its own.
 
     A pooler makes up the number under which a client can cancel its statements, so it differs from
@@ -111,14 +111,14 @@ def refuse_transaction_pooler(raw: psycopg.Connection[Any]) -> None:
         raise TransactionPooler
 
 
-def refuse_pooled_address() -> None:
+def refuse_to_listen_at_pooled_address() -> None:
     """Raise TransactionPooler at the start of a process that needs sessions of its own.
 
     A database that is away is no reason not to start.
     """
     if getattr(settings, "EMBEDDED_POSTGRES", None):
         return
-    wrapper = direct_database()
+    wrapper = direct_database_to_listen()
     parameters = wrapper.get_connection_params() | {"connect_timeout": CONNECT_SECONDS}
     try:
         raw = wrapper.get_new_connection(parameters)
@@ -128,12 +128,12 @@ def refuse_pooled_address() -> None:
         return
     with raw, suppress(psycopg.errors.ReadOnlySqlTransaction):
         raw.autocommit = True
-        refuse_transaction_pooler(raw)
+        refuse_to_listen_through_pooler(raw)
 
 
 def listen_parameters() -> dict[str, Any]:
     """Return parameters for a psycopg connection to Django's database, in autocommit mode."""
-    given = direct_database().get_connection_params()
+    given = direct_database_to_listen().get_connection_params()
     own = {name: value for name, value in given.items() if name not in _OF_DJANGO}
     return _LISTENER | own | {"autocommit": True}
 
@@ -144,11 +144,11 @@ def connect_to_listen(channel: str, session: str = "SELECT") -> psycopg.Connecti
     The statement `session` runs first and sets up the session. A standby server refuses LISTEN.
     Raises psycopg.Error, and TransactionPooler behind one.
     """
-    wrapper = direct_database()
+    wrapper = direct_database_to_listen()
     raw = wrapper.get_new_connection(_LISTENER | wrapper.get_connection_params())
     raw.autocommit = True
     try:
-        refuse_transaction_pooler(raw)
+        refuse_to_listen_through_pooler(raw)
         raw.execute(session)
         raw.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
     except psycopg.Error:

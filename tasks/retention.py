@@ -39,10 +39,10 @@ _LOST_WORKERS = (
 _batch = [1_000]
 
 
-def clean_up_tasks() -> float:
+def run_task_retention() -> float:
     """Remove one batch of old rows; return the seconds until the next call."""
     start = time.monotonic()
-    removed = remove_ended_tasks(batch=_batch[0])
+    removed = remove_tasks_after_retention(batch=_batch[0])
     took = time.monotonic() - start
     if took > AIM_SECONDS:
         _batch[0] = max(SMALLEST_BATCH, int(_batch[0] * AIM_SECONDS / took))
@@ -51,23 +51,23 @@ def clean_up_tasks() -> float:
     if removed:
         return BETWEEN_SECONDS
     fold_totals()
-    _run_retention(_OLD_ACTS)
-    _run_retention(_LOST_WORKERS)
-    _run_retention(FORGET_OWNER_COUNTS)
+    _run_retention_statement(_OLD_ACTS)
+    _run_retention_statement(_LOST_WORKERS)
+    _run_retention_statement(FORGET_OWNER_COUNTS)
     return REST_SECONDS
 
 
-def remove_ended_tasks(*, batch: int = LARGEST_BATCH) -> int:
+def remove_tasks_after_retention(*, batch: int = LARGEST_BATCH) -> int:
     """Remove a batch of old tasks and their events; return the number of tasks.
 
     The settings TASK_KEPT_SECONDS and TASK_DEAD_KEPT_SECONDS define how old they must be.
     """
     kept = getattr(settings, "TASK_KEPT_SECONDS", KEPT_SECONDS)
     dead_kept = getattr(settings, "TASK_DEAD_KEPT_SECONDS", DEAD_KEPT_SECONDS)
-    return _run_retention(_REMOVE, {"kept": kept, "dead_kept": dead_kept, "batch": batch})
+    return _run_retention_statement(_REMOVE, {"kept": kept, "dead_kept": dead_kept, "batch": batch})
 
 
-def _run_retention(statement: str, parameters: dict[str, Any] | None = None) -> int:
+def _run_retention_statement(statement: str, parameters: dict[str, Any] | None = None) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)

@@ -12,11 +12,11 @@ from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 
 from applicants.models import Applicant
 from jobs.models import JobStatus, Role
-from pipeline.api.callers import Caller, CompanyCaller, Nobody, PersonCaller, PortalCaller
+from pipeline.api.callers import AnonymousCaller, Caller, CompanyCaller, PersonCaller, PortalCaller
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action, Rule
 from pipeline.selectors.applications import ApplicationFacts, application_facts
-from pipeline.selectors.jobs import JobFacts, job_facts
+from pipeline.selectors.jobs import JobFacts, read_job_facts
 from pipeline.selectors.people import person_known_to, read_person
 
 ONLY_PORTAL = (
@@ -30,7 +30,7 @@ def authorize(caller: Caller, action: Action) -> None:
     rule = RULES[action]
     if caller.is_allowed_by(rule):
         return
-    if isinstance(caller, Nobody):
+    if isinstance(caller, AnonymousCaller):
         raise NotAuthenticated
     raise PermissionDenied(_missing_access_permission(rule, caller))
 
@@ -58,7 +58,7 @@ def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
     """
     facts = getattr(caller, "subject", None)
     if not isinstance(facts, JobFacts):
-        facts = job_facts(job_id)
+        facts = read_job_facts(job_id)
     if not has_access_to_job(caller, facts.company_id, facts.status, is_test=facts.is_test):
         raise JobNotFound
     return facts
@@ -88,7 +88,7 @@ def owns_as_company(caller: Caller, company_id: UUID) -> bool:
 
 def own_job(caller: Caller, job_id: UUID, action: Action) -> tuple[CompanyCaller, JobFacts]:
     """Return a job of the caller's company, if the caller may take the action."""
-    if isinstance(caller, Nobody):
+    if isinstance(caller, AnonymousCaller):
         raise NotAuthenticated
     facts = visible_job(caller, job_id)
     if isinstance(caller, CompanyCaller) and caller.company_id != facts.company_id:
@@ -159,7 +159,7 @@ def has_access_as_person(caller: Caller, applicant_id: UUID) -> bool:
 
 
 def _accessible_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
-    if isinstance(caller, Nobody):
+    if isinstance(caller, AnonymousCaller):
         raise NotAuthenticated
     facts = caller.subject
     if not isinstance(facts, ApplicationFacts):

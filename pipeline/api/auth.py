@@ -21,7 +21,7 @@ from applicants.tokens import FIND_TOKEN
 from jobs import keys
 from jobs.keys import FIND_KEY, note_api_key_use
 from jobs.models import User
-from jobs.team import locked_companies, roles_with_sandboxes_of
+from jobs.team import locked_teams_of, team_roles_with_sandboxes_of
 from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, PortalCaller, Subject
 from pipeline.api.parameters import parameter_as_id, refuse_parameter
 from pipeline.integrations import portal_tokens
@@ -85,12 +85,14 @@ class SessionAuthentication(BaseAuthentication):
         user = get_user(browser)
         caller: Caller | None = None
         if isinstance(user, User):
-            roles, sandboxes = roles_with_sandboxes_of(user.id)
-            if not roles and (locked := locked_companies(user.id)):
+            roles, sandboxes = team_roles_with_sandboxes_of(user.id)
+            if not roles and (locked := locked_teams_of(user.id)):
                 raise PermissionDenied(
                     f"{locked[0]} requires two-step verification: see /account/."
                 )
-            if company_id := _company_of_session(request, list(roles), list(sandboxes)):
+            if company_id := _authenticated_company_of_session(
+                request, list(roles), list(sandboxes)
+            ):
                 role = (roles | sandboxes)[company_id]
                 is_test = company_id in sandboxes
                 caller = CompanyCaller(company_id, user.id, role=role, is_test=is_test)
@@ -110,7 +112,7 @@ class SessionAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-def refuse_long_signed_in(request: Request) -> None:
+def refuse_authenticated_long_ago(request: Request) -> None:
     """Refuse a member who has not confirmed their identity recently. Raises PermissionDenied.
 
     Somebody who finds an open browser must not be able to create a key.
@@ -128,7 +130,7 @@ def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | No
     """Return the caller with this secret, and read what the URL names in the same round trip."""
     if secret.startswith(keys.PREFIX):
         digest = keys.api_key_digest(secret)
-        for key, subject in _credential_and_subject(FIND_KEY, digest, address):
+        for key, subject in _authenticated_credential_and_subject(FIND_KEY, digest, address):
             note_api_key_use(key)
             return CompanyCaller(
                 key.company_id,
@@ -139,11 +141,13 @@ def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | No
             )
     if secret.startswith(tokens.PREFIX):
         digest = tokens.token_digest(secret)
-        for token, subject in _credential_and_subject(FIND_TOKEN, digest, address):
+        for token, subject in _authenticated_credential_and_subject(FIND_TOKEN, digest, address):
             return PersonCaller(token.applicant_id, token.id, subject)
     if secret.startswith(portal_tokens.PREFIX):
         digest = tokens.token_digest(secret)
-        for portal, subject in _credential_and_subject(FIND_PORTAL_TOKEN, digest, address):
+        for portal, subject in _authenticated_credential_and_subject(
+            FIND_PORTAL_TOKEN, digest, address
+        ):
             return PortalCaller(
                 portal.applicant_id,
                 portal.company_id,
@@ -154,7 +158,7 @@ def _authenticate_secret(secret: str, address: Mapping[str, Any]) -> Caller | No
     return None
 
 
-def _credential_and_subject(
+def _authenticated_credential_and_subject(
     credential: PreparedStatement[C], digest: bytes, address: Mapping[str, Any]
 ) -> list[tuple[C, Subject]]:
     statements: list[PreparedStatement[Any]] = [credential]
@@ -168,7 +172,9 @@ def _credential_and_subject(
     return [(known, subject) for known in found[0]]
 
 
-def _company_of_session(request: Request, theirs: list[UUID], sandboxes: list[UUID]) -> UUID | None:
+def _authenticated_company_of_session(
+    request: Request, theirs: list[UUID], sandboxes: list[UUID]
+) -> UUID | None:
     named = request.query_params.get("company") or request.META.get("HTTP_X_COMPANY")
     if named:
         company_id = parameter_as_id(named)

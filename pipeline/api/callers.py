@@ -18,7 +18,7 @@ from pipeline.web.client_address import client_address
 
 
 @dataclass(frozen=True, slots=True)
-class Nobody:
+class AnonymousCaller:
     """A caller without a credential."""
 
     def is_allowed_by(self, rule: Rule) -> bool:
@@ -119,7 +119,7 @@ class PortalCaller:
         return f"applicant:{self.applicant_id}/key:{self.key_id}"
 
 
-Caller = Nobody | CompanyCaller | PersonCaller | PortalCaller
+Caller = AnonymousCaller | CompanyCaller | PersonCaller | PortalCaller
 
 
 def caller_of(request: Request) -> Caller:

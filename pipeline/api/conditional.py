@@ -15,12 +15,12 @@ _TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 _TELLS_THE_TIME = ("server_time", "time_in_status_seconds")
 
 
-def strong_tag(seq: int, posting_version: int) -> str:
+def strong_etag(seq: int, posting_version: int) -> str:
     """Return a job's ETag: the last seq of its log and the version of its posting."""
     return f'"{seq}-{posting_version}"'
 
 
-def version_tag(*versions: int) -> str:
+def version_etag(*versions: int) -> str:
     """Return the ETag of a response that changes only when one of the versions does.
 
     Read the versions before the response's content, or together with it.
@@ -28,9 +28,9 @@ def version_tag(*versions: int) -> str:
     return f'W/"{"-".join(map(str, versions))}"'
 
 
-def weak_tag(payload: Any) -> str:
+def weak_etag(payload: Any) -> str:
     """Return an ETag over everything in a payload except fields that only tell the time."""
-    return f'W/"{sha256(render_json(_payload_for_tag(payload))).hexdigest()[:32]}"'
+    return f'W/"{sha256(render_json(_payload_for_etag(payload))).hexdigest()[:32]}"'
 
 
 def conditional_answer(request: Request, payload: Any, tag: str) -> Response:
@@ -40,12 +40,12 @@ def conditional_answer(request: Request, payload: Any, tag: str) -> Response:
     """
     headers = {"ETag": tag}
     seen = request.META.get("HTTP_IF_NONE_MATCH", "").strip()
-    if seen == "*" or _opaque_tag(tag) in map(_opaque_tag, _TAG.findall(seen)):
+    if seen == "*" or _opaque_etag(tag) in map(_opaque_etag, _TAG.findall(seen)):
         return Response(status=304, headers=headers)
     return Response(payload, headers=headers)
 
 
-def tags_to_match(request: Request) -> list[str] | None:
+def etags_to_match(request: Request) -> list[str] | None:
     """Return the ETags in If-Match as sent, or None without the header."""
     header = request.META.get("HTTP_IF_MATCH")
     if header is None:
@@ -53,15 +53,15 @@ def tags_to_match(request: Request) -> list[str] | None:
     return ["*"] if header.strip() == "*" else _TAG.findall(header)
 
 
-def _opaque_tag(tag: str) -> str:
+def _opaque_etag(tag: str) -> str:
     return tag.removeprefix("W/")
 
 
-def _payload_for_tag(payload: Any) -> Any:
+def _payload_for_etag(payload: Any) -> Any:
     if isinstance(payload, dict):
         return {
-            name: _payload_for_tag(value)
+            name: _payload_for_etag(value)
             for name, value in payload.items()
             if name not in _TELLS_THE_TIME
         }
-    return [_payload_for_tag(item) for item in payload] if isinstance(payload, list) else payload
+    return [_payload_for_etag(item) for item in payload] if isinstance(payload, list) else payload

@@ -19,9 +19,9 @@ from rest_framework.views import APIView
 
 from pipeline.api import deprecation, idempotency, selection, throttles
 from pipeline.api.callers import CompanyCaller, PortalCaller, caller_of
-from pipeline.api.conditional import conditional_answer, weak_tag
+from pipeline.api.conditional import conditional_answer, weak_etag
 from pipeline.api.openapi.schemas import OPERATION, Operation
-from pipeline.api.pagination import bound_to_list, link_to_next_page
+from pipeline.api.pagination import link_to_next_page, page_bound_to_list
 from pipeline.api.parsing import MOST_BYTES, refuse_unparsable_body
 from pipeline.integrations.request_log import RequestNote, request_log
 
@@ -79,7 +79,7 @@ class Endpoint(APIView):
         began = time.perf_counter()
         response = super().dispatch(request, *args, **kwargs)
         if request_log.is_on:
-            note_api_request(request, response, time.perf_counter() - began)
+            note_endpoint_request(request, response, time.perf_counter() - began)
         return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -90,8 +90,8 @@ class Endpoint(APIView):
         refuse_unparsable_body(request, self.most_bytes)
         super().initial(request, *args, **kwargs)
         if request.META.get("QUERY_STRING") and (operation := self.operation):
-            self.expanded = selection.chosen_names(request, operation, selection.EXPAND)
-            self.fields = selection.chosen_names(request, operation, selection.FIELDS)
+            self.expanded = selection.selected_names(request, operation, selection.EXPAND)
+            self.fields = selection.selected_names(request, operation, selection.FIELDS)
         if request.method in self.allowed_methods:
             idempotency.begin_idempotent(request)
 
@@ -118,7 +118,7 @@ class Endpoint(APIView):
     ) -> HttpResponseBase:
         """Add headers to a response, leave out unwanted fields, and keep it under its key."""
         if self.fields and isinstance(response, Response) and response.status_code == 200:
-            response.data = selection.reduced_payload(response.data, self.fields)
+            response.data = selection.selected_payload(response.data, self.fields)
         final = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         idempotency.finish_idempotent(request, final, secret=self.answers_hold_secrets)
         throttles.add_throttle_headers(request, final)
@@ -137,7 +137,7 @@ class NothingHereEndpoint(Endpoint):
         raise NotFound
 
 
-def note_api_request(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+def note_endpoint_request(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     """Note the request of a key, or of a portal token that a key made; no other.
 
     Answers 429 are not noted: rates bound the other requests of a key, but not those.
@@ -182,7 +182,7 @@ def endpoint_body(request: Request, shape: type[Serializer[Any]], **options: Any
 
 def endpoint_page_answer(request: Request, payload: Mapping[str, Any]) -> Response:
     """Return a page of a list, with the link to the next one."""
-    page = bound_to_list(request, payload)
+    page = page_bound_to_list(request, payload)
     return Response(page, headers=link_to_next_page(request, page["next_cursor"]))
 
 
@@ -192,8 +192,8 @@ def endpoint_answer(request: Request, payload: Mapping[str, Any], tag: str = "")
     `tag`: a version of what the payload shows; made from the payload if there is none.
     """
     if "next_cursor" in payload:
-        payload = bound_to_list(request, payload)
-    response = conditional_answer(request, payload, tag or weak_tag(payload))
+        payload = page_bound_to_list(request, payload)
+    response = conditional_answer(request, payload, tag or weak_etag(payload))
     for name, value in link_to_next_page(request, payload.get("next_cursor")).items():
         response[name] = value
     return response

@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from pipeline.api.task_metrics import task_families
 from pipeline.config import env
 from pipeline.database.errors import ClusterError
-from pipeline.stats.site_gauges import Vitals, read_site_vitals
+from pipeline.stats.site_gauges import Vitals, read_site_gauges
 from pipeline.web.client_address import is_client_this_machine
 from pipeline.web.request_metrics import metrics_exposition
 
@@ -47,7 +47,7 @@ class _MetricsCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Yield the gauges. Those of the lines take one query."""
         try:
-            found = [*_metric_families(read_site_vitals()), *task_families()]
+            found = [*_metric_families(read_site_gauges()), *task_families()]
         except (OperationalError, InterfaceError, ClusterError):
             return [_metric_gauge("database_up", "Whether the database is reachable.", 0)]
         return [_metric_gauge("database_up", "Whether the database is reachable.", 1), *found]

@@ -30,7 +30,7 @@ def page_limit(request: Request) -> int:
     return whole_parameter(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
 
 
-def cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
+def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values of the row after which a page starts, or None for the first page.
 
     The kinds are those of `decode_cursor`. A cursor without a digest is read too: it is of a time
@@ -41,7 +41,7 @@ def cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     if text is None:
         return None
     if bound := decode_cursor(text, *kinds, str):
-        if bound[-1] != _list_digest(request):
+        if bound[-1] != _digest_of_paged_list(request):
             refuse_parameter(
                 "cursor",
                 "This cursor belongs to another list, or to other filters or another order. Send"
@@ -52,22 +52,22 @@ def cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     return place or refuse_parameter("cursor", "This cursor does not belong to this list.")
 
 
-def cursor_seq(request: Request) -> int:
+def page_cursor_seq(request: Request) -> int:
     """Return the seq after which a page starts: from the cursor, else `after_seq`, else 0."""
     given = whole_parameter(request, "after_seq", low=0) or 0
-    place = cursor_place(request, int)
+    place = page_cursor_place(request, int)
     return place[0] if place else given
 
 
-def cursor_number(request: Request) -> int | None:
+def page_cursor_number(request: Request) -> int | None:
     """Return the number after which a page starts, or None for the first page."""
-    place = cursor_place(request, int)
+    place = page_cursor_place(request, int)
     return place[0] if place else None
 
 
-def cursor_id(request: Request) -> UUID | None:
+def page_cursor_id(request: Request) -> UUID | None:
     """Return the id after which a page starts, or None for the first page."""
-    place = cursor_place(request, UUID)
+    place = page_cursor_place(request, UUID)
     return place[0] if place else None
 
 
@@ -81,15 +81,15 @@ def paginated(
     }
 
 
-def bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+def page_bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a page whose cursor is good for this list only: its path, filters and order."""
     cursor = payload["next_cursor"]
     if cursor is None:
         return payload
-    return {**payload, "next_cursor": extend_cursor(cursor, _list_digest(request))}
+    return {**payload, "next_cursor": extend_cursor(cursor, _digest_of_paged_list(request))}
 
 
-def _list_digest(request: Request) -> str:
+def _digest_of_paged_list(request: Request) -> str:
     """Return a short digest of what makes a list: its path, and the parameters that choose rows.
 
     It is no secret: it catches mistakes, and a cursor gives no access. Unknown parameters do not

@@ -13,7 +13,7 @@ from django.db.models import TextChoices
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
-from applicants.models import EMAIL_LENGTH
+from applicants.addresses import EMAIL_LENGTH
 from pipeline.api.parsing import is_parsable_text
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 

@@ -18,7 +18,7 @@ KINDS = {kind.slug: kind for kind in ALL_PROBLEM_TYPES}
 @require_safe
 def problem_list_page(request: HttpRequest) -> HttpResponse:
     """List every kind of problem, with a link to its page."""
-    rows = [(kind, _text_with_code(kind.about)) for kind in ALL_PROBLEM_TYPES]
+    rows = [(kind, _problem_text_with_code(kind.about)) for kind in ALL_PROBLEM_TYPES]
     return render(request, "api/problems.html", {"rows": rows})
 
 
@@ -31,8 +31,8 @@ def problem_page(request: HttpRequest, slug: str) -> HttpResponse:
     example = problem(kind, request)
     context = {
         "kind": kind,
-        "about": _text_with_code(kind.about),
-        "remedy": _text_with_code(kind.remedy),
+        "about": _problem_text_with_code(kind.about),
+        "remedy": _problem_text_with_code(kind.remedy),
         "example": [
             (name, example[name]) for name in ("type", "title", "status", "code", "detail")
         ],
@@ -41,7 +41,7 @@ def problem_page(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "api/problem.html", context)
 
 
-def _text_with_code(text: str) -> SafeString:
+def _problem_text_with_code(text: str) -> SafeString:
     """Mark up the parts of a text between backticks as code."""
     parts = enumerate(text.split("`"))
     return format_html_join(

@@ -65,11 +65,11 @@ PROBLEM_TEXTS = {
         "Check the id and the credential. Somebody else's object looks exactly like a missing one.",
     ),
     "METHOD_NOT_ALLOWED": ProblemText(
-        "see the `Allow` header",
+        "the path exists but does not accept this method",
         "Use one of the methods in `Allow`.",
     ),
     "NOT_ACCEPTABLE": ProblemText(
-        "answers are JSON only, except files",
+        "your `Accept` header rules out JSON, the only format of answers except files",
         "Send `Accept: application/json`, or leave the header out.",
     ),
     "DUPLICATE_SUBMISSION": ProblemText(
@@ -136,7 +136,7 @@ PROBLEM_TEXTS = {
         "Wait until imports have ended or files have expired.",
     ),
     "NOT_A_SANDBOX": ProblemText(
-        "only the clock of a sandbox can be read and moved",
+        "you asked for the clock with a live key; only a sandbox has one that moves",
         "Use a key of your sandbox, which begins with `nilk_test_`.",
     ),
     "CLOCK_MOVING": ProblemText(
@@ -149,11 +149,11 @@ PROBLEM_TEXTS = {
     ),
     "SANDBOX_FULL": ProblemText(
         "the sandbox has its maximum number of jobs, or the job's log its maximum number of events",
-        "Go on with a job that it has, or create another.",
+        "If it has too many jobs, use one of them again. If a job's log is full, use another job.",
     ),
     "LIMIT_REACHED": ProblemText(
-        "the company has its maximum number of schedules or webhook endpoints, the job of planned"
-        " seats, or its draw by lot of people",
+        "the company has no room for another schedule or webhook endpoint, the job has its maximum"
+        " number of seat plans, or its draw already has 10,000 people",
         "Delete one that is not needed; apply to the job after its draw.",
     ),
     "IDEMPOTENCY_KEY_IN_USE": ProblemText(
@@ -186,7 +186,7 @@ PROBLEM_TEXTS = {
         "Read the job, and send its `ETag` in `If-Match`.",
     ),
     "THROTTLED": ProblemText(
-        "too many requests in a period or at the same time; wait for `Retry-After`",
+        "you sent too many requests in a period, or too many at the same time",
         _WAIT,
     ),
     "BACKPRESSURE": ProblemText(
@@ -194,7 +194,7 @@ PROBLEM_TEXTS = {
         _WAIT,
     ),
     "INTERNAL_ERROR": ProblemText(
-        "our fault; it is logged under `request_id`",
+        "something failed on our side; the error is logged under its `request_id`",
         "Send the request again later. If you report it, include the `request_id`.",
     ),
     "BUSY": ProblemText(

@@ -16,7 +16,11 @@ from rest_framework.response import Response
 
 from jobs.errors import ApiKeyNotFound
 from pipeline.api import errors as api
-from pipeline.api.background_problems import background_detail, background_errors, background_reason
+from pipeline.api.background_problems import (
+    background_problem_detail,
+    background_problem_errors,
+    background_problem_reason,
+)
 from pipeline.api.field_errors import field_errors
 from pipeline.api.problem_types import (
     ACKNOWLEDGMENT_EXPIRED,
@@ -208,7 +212,7 @@ def problem_type_of(exc: BaseException | None) -> ProblemType:
         return BUSY
     if is_timeout_problem(exc):
         return TOO_SLOW
-    ancestors = type(background_reason(exc)).__mro__
+    ancestors = type(background_problem_reason(exc)).__mro__
     return next(
         (PROBLEM_TYPES[each] for each in ancestors if each in PROBLEM_TYPES), INTERNAL_ERROR
     )
@@ -236,7 +240,7 @@ def problem(
         "errors": (
             field_errors(exc.detail)
             if isinstance(exc, rest.ValidationError)
-            else background_errors(exc)
+            else background_problem_errors(exc)
         ),
         "existing_id": exc.facts.get("existing_id") if isinstance(exc, line.LineError) else None,
         "error": {"code": kind.code, "message": detail},
@@ -248,14 +252,14 @@ def problem_headers(kind: ProblemType, exc: BaseException | None = None) -> dict
     headers = {}
     if kind is NOT_AUTHENTICATED:
         headers["WWW-Authenticate"] = "Bearer"
-    wait = getattr(background_reason(exc), "wait", None) or kind.retry_after_seconds
+    wait = getattr(background_problem_reason(exc), "wait", None) or kind.retry_after_seconds
     if wait:
         headers["Retry-After"] = str(round(wait))
     return headers
 
 
 def _problem_detail(kind: ProblemType, exc: BaseException | None) -> str:
-    if kind is not NOT_FOUND and (told := background_detail(exc)):
+    if kind is not NOT_FOUND and (told := background_problem_detail(exc)):
         return told
     if isinstance(exc, line.LineError):
         return str(exc)

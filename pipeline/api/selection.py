@@ -13,7 +13,7 @@ from pipeline.api.parameters import refuse_parameter
 EXPAND, FIELDS = "expand", "fields"
 
 
-def chosen_names(request: Request, operation: Operation, parameter: str) -> frozenset[str]:
+def selected_names(request: Request, operation: Operation, parameter: str) -> frozenset[str]:
     """Return the names in a parameter, if the operation has it.
 
     They are separated by commas, or the parameter is repeated. Raises ValidationError for a name
@@ -30,8 +30,8 @@ def chosen_names(request: Request, operation: Operation, parameter: str) -> froz
     return names
 
 
-def reduced_payload(payload: Any, names: Collection[str]) -> Any:
+def selected_payload(payload: Any, names: Collection[str]) -> Any:
     """Return a payload with only some fields of its object, or of each row of its list."""
     if isinstance(payload, Mapping) and {"data", "next_cursor"} <= payload.keys():
-        return {**payload, "data": [reduced_payload(row, names) for row in payload["data"]]}
+        return {**payload, "data": [selected_payload(row, names) for row in payload["data"]]}
     return {name: value for name, value in payload.items() if name in names}

@@ -41,13 +41,13 @@ def task_families() -> Iterator[Metric]:
         {(str(priority),): age for priority, age in site_oldest_age_seconds().items()},
     )
     yield _task_gauge(
-        "tasks_running", "Tasks claimed by workers.", ["type"], _by_task_type(site_running())
+        "tasks_running", "Tasks claimed by workers.", ["type"], _metric_by_task_type(site_running())
     )
     yield _task_gauge(
         "tasks_dead",
         "Dead letters that wait for a decision.",
         ["type"],
-        _by_task_type(site_dead_depth()),
+        _metric_by_task_type(site_dead_depth()),
     )
     yield _task_gauge(
         "tasks_breaker_open",
@@ -60,7 +60,7 @@ def task_families() -> Iterator[Metric]:
         "Companies with an open breaker of their own for a type because too many of their "
         "runs fail.",
         ["type"],
-        _by_task_type(site_open_owner_breakers()),
+        _metric_by_task_type(site_open_owner_breakers()),
     )
     yield _task_gauge(
         "task_workers",
@@ -96,7 +96,7 @@ def _task_run_families() -> Iterator[Metric]:
     yield seconds
 
 
-def _by_task_type(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:
+def _metric_by_task_type(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:
     return {(name,): count for name, count in counts.items()}
 
 

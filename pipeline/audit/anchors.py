@@ -171,7 +171,7 @@ def _write_anchors(file: int, content: bytes) -> None:
 
 
 def _sync_anchor_folder(folder: Path) -> None:
-    """Have the disk keep the names of the files in a folder."""
+    """Flush a folder's entries to the disk (fsync)."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(opened)

@@ -13,7 +13,7 @@ from pipeline.models import Event
 from pipeline.selectors.past_states import PastPlace
 
 
-class Held(NamedTuple):
+class HeldDeferral(NamedTuple):
     """Place of an application, and what keeps it from a seat."""
 
     ticket: int | None
@@ -23,20 +23,20 @@ class Held(NamedTuple):
     not_before: datetime | None
 
     @classmethod
-    def of(cls, place: PastPlace) -> Held:
+    def of(cls, place: PastPlace) -> HeldDeferral:
         """Return that of a place as it is now."""
         own = (place.ticket, place.tie, place.decay_count, place.eligible_at, place.not_before)
         return cls(*own)
 
 
-def wrong_deferral(event: Event, place: PastPlace, before: Held) -> str:
+def wrong_deferral(event: Event, place: PastPlace, before: HeldDeferral) -> str:
     """Say what is wrong about a deferral, or an event that one forbids; nothing if all is well.
 
     A draw by lot changes nothing but the place.
 
     `place` is the one after the event.
     """
-    held, until = Held.of(place), place.not_before
+    held, until = HeldDeferral.of(place), place.not_before
     if event.event == EventType.DEFERRED:
         if held != before._replace(not_before=until):
             return "it defers a turn, and changes the place or a cool-down"

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.contests_fold import ContestsFold
-from pipeline.audit.deferrals import Held, wrong_deferral
+from pipeline.audit.deferrals import HeldDeferral, wrong_deferral
 from pipeline.audit.draw_fold import DrawFold
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
@@ -28,7 +28,7 @@ from pipeline.domain.states import (
     EventType,
     Status,
 )
-from pipeline.line.event_log import GENESIS, chained_hash
+from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Event
 from pipeline.selectors.past_states import PastPlace
 
@@ -84,7 +84,7 @@ _COUNTED = {
 _Place = tuple[int | None, int | None]
 
 
-class Fold:
+class LogFold:
     """State of a line after the rows taken so far."""
 
     def __init__(self, job_id: UUID) -> None:
@@ -133,7 +133,7 @@ class Fold:
             raise BadRow(self.seq + 1, f"the row is missing; the next one is {event.seq}")
         if bytes(event.prev_hash) != self.head:
             raise BadRow(event.seq, "it does not chain to the row before it")
-        if bytes(event.hash) != chained_hash(self.head, event):
+        if bytes(event.hash) != chained_log_hash(self.head, event):
             raise BadRow(event.seq, "its hash does not match its content")
         if self.at is not None and event.at < self.at:
             raise BadRow(event.seq, "it was recorded before the row before it")
@@ -192,7 +192,7 @@ class Fold:
         self.counts[place.status] -= event.from_status is not None
         self.counts[after] += 1
         stood, misses = (place.ticket, place.tie), place.decay_count
-        held = Held.of(place)
+        held = HeldDeferral.of(place)
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         self._check_verification(event, place, stood)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from jobs.policies import logged_policy_values
-from pipeline.audit.log_fold import Fold
+from pipeline.audit.log_fold import LogFold
 from pipeline.database.instants import database_now
 from pipeline.domain.states import Status
 from pipeline.line.event_log import parse_logged_time
@@ -24,7 +24,7 @@ COMPARED = (
 ).split()
 
 
-def reconcile(fold: Fold, job: Job) -> list[str]:
+def reconcile(fold: LogFold, job: Job) -> list[str]:
     """Return every difference as a sentence: in applications, counters, the job's row and hints."""
     rows = {
         row.id: row for row in Application.objects.filter(job_id=job.id).defer("name").iterator()
@@ -51,7 +51,7 @@ def _reconcile_applications(
             yield from _reconcile_values(f"application {application_id}: {name}", logged, live)
 
 
-def _reconcile_job(fold: Fold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+def _reconcile_job(fold: LogFold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     counted = Counter(row.status for row in rows.values())
     for status, counter in (
         (Status.ACTIVE, "active_count"),
@@ -103,7 +103,7 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
         yield f"job: next_due_at is {job.next_due_at}, later than {due}"
 
 
-def _reconcile_planned_seats(fold: Fold, job: Job) -> Iterator[str]:
+def _reconcile_planned_seats(fold: LogFold, job: Job) -> Iterator[str]:
     """Compare each plan's row with the changes by it in the log.
 
     A change that the limits of a job's seats cut to nothing has left no event.

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from jobs.models import Job
 from pipeline.audit.heavy_reads import LONG_LOG, take_turn_for_heavy_read
-from pipeline.audit.log_fold import BadRow, Fold
+from pipeline.audit.log_fold import BadRow, LogFold
 from pipeline.audit.reconciliation import reconcile
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound, VerifierBusy
@@ -69,7 +69,7 @@ def verify_job(
             if job.seq > LONG_LOG:
                 take_turn_for_heavy_read(job.company_id)
         verdict = Verdict("ok", None, job.seq, bytes(job.chain_head).hex())
-        fold = Fold(job_id)
+        fold = LogFold(job_id)
         try:
             _verify_events(fold, job)
             verdict.differences = reconcile(fold, job)[:MOST_DIFFERENCES]
@@ -93,7 +93,7 @@ def _take_turn_to_verify() -> None:
     raise VerifierBusy
 
 
-def _verify_events(fold: Fold, job: Job) -> None:
+def _verify_events(fold: LogFold, job: Job) -> None:
     """Fold the whole log and compare its end with the job's seq and chain head. Raises BadRow."""
     for event in Event.objects.filter(job_id=job.id).order_by("seq").iterator(chunk_size=2_000):
         fold.take(event)

@@ -197,4 +197,4 @@ def stopped_catalogued_types(company_id: UUID | None = None) -> tuple[set[str], 
     found = list(rows.values_list("key", "paused", "breaker"))
     stopped = {key for key, paused, _ in found if paused}
     broken = {key for key, _, breaker in found if breaker == Breaker.OPEN}
-    return stopped, broken | {*(control.types_broken_for_owner(company_id) if company_id else ())}
+    return stopped, broken | {*(control.broken_types_to_control(company_id) if company_id else ())}

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet, Value, Window
-from django.db.models.functions import Lead
+from django.db.models import QuerySet
 
 from jobs.models import ApiKey, User
 from pipeline.selectors.page import Page
 from tasks.control import find_task
-from tasks.models import EventKind, Schedule, Task, TaskEvent
-from tasks.models.statuses import HELD, Status
+from tasks.models import Schedule, Task
+from tasks.models.statuses import HELD
 
 # How many of a company's newest tasks are searched to count those that ended recently.
 MOST_READ = 2_000
-# Dead letters of a type are counted up to this number, and one more.
-MOST_COUNTED = 1_000
 
 _WAITING = """
 SELECT count(*) FROM (
@@ -33,6 +29,12 @@ _WORDS = {"worker": "a worker", "system": "the site"}
 _SITES_OWN = ("", "site", "staff", "operator")
 
 
+def owned_tasks(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
+    """Return a company's tasks with their types; with a key only those of the type."""
+    found = Task.objects.select_related("type").filter(owner_id=company_id)
+    return found.filter(type__key=type_key) if type_key else found
+
+
 def tasks_of(
     company_id: UUID,
     *,
@@ -42,21 +44,11 @@ def tasks_of(
     limit: int,
 ) -> Page[Task]:
     """Return a company's tasks with their types, newest first. `after` continues after a task."""
-    found = _owned_tasks(company_id, type_key).order_by("-id")
+    found = owned_tasks(company_id, type_key).order_by("-id")
     if status:
         found = found.filter(status=status)
     if after:
         found = found.filter(id__lt=after)
-    return Page.cut(list(found[: limit + 1]), limit)
-
-
-def dead_tasks_of(
-    company_id: UUID, *, type_key: str | None = None, after: UUID | None = None, limit: int
-) -> Page[Task]:
-    """Return a company's dead letters with their types, oldest first."""
-    found = _owned_tasks(company_id, type_key).filter(status=Status.DEAD).order_by("id")
-    if after:
-        found = found.filter(id__gt=after)
     return Page.cut(list(found[: limit + 1]), limit)
 
 
@@ -67,15 +59,7 @@ def task_of(company_id: UUID, task_id: UUID) -> Task:
 
 def tasks_by_id(company_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Task]:
     """Return some tasks of a company with their types, by id, in one query."""
-    return _owned_tasks(company_id, None).in_bulk(list(ids))
-
-
-def events_of_task(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
-    """Return a task's events, oldest first. `after` continues after an event's id."""
-    found = TaskEvent.objects.filter(task_id=task_id).order_by("id")
-    if after:
-        found = found.filter(id__gt=after)
-    return Page.cut(list(found[: limit + 1]), limit)
+    return owned_tasks(company_id, None).in_bulk(list(ids))
 
 
 def waiting_tasks_of(company_id: UUID, *, most: int) -> int:
@@ -132,11 +116,6 @@ def _task_actors_of_kind(
     return {row_id: words.format(name) for row_id, name in rows}
 
 
-def _owned_tasks(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
-    found = Task.objects.select_related("type").filter(owner_id=company_id)
-    return found.filter(type__key=type_key) if type_key else found
-
-
 def running_tasks(company_id: UUID, *, limit: int) -> list[Task]:
     """Return the company's running tasks, most recently started first."""
     held = Task.objects.select_related("type").filter(owner_id=company_id, status__in=HELD)
@@ -170,60 +149,3 @@ def count_recently_done_tasks(company_id: UUID) -> RecentlyDone:
         cursor.execute(_RECENTLY_DONE, {"owner": company_id, "most": MOST_READ})
         done, more, now = cursor.fetchone()
     return RecentlyDone(done, bool(more), now)
-
-
-class DeadOfType(NamedTuple):
-    """A company's dead letters of a type: their number (up to MOST_COUNTED + 1) and the newest."""
-
-    key: str
-    is_sensitive: bool
-    number: int
-    newest_error: dict[str, str] | None
-    newest_at: datetime
-
-
-_DEAD = """
-SELECT k.key, bool_or(k.sensitive), sum(d.count)::int,
-       (array_agg(d.error ORDER BY d.at DESC))[1], max(d.at)
-FROM tasks_tasktype k CROSS JOIN LATERAL (
-    SELECT count(*) AS count, max(finished_at) AS at,
-           (array_agg(errors -> -1 ORDER BY finished_at DESC))[1] AS error
-    FROM (SELECT finished_at, errors FROM tasks_task
-          WHERE status = 'DEAD' AND type_id = k.id AND owner_id = %(owner)s
-          ORDER BY id DESC LIMIT %(most)s) newest) d
-WHERE d.count > 0 GROUP BY k.key ORDER BY max(d.at) DESC
-"""
-
-
-def dead_tasks_by_type(company_id: UUID) -> list[DeadOfType]:
-    """Return the company's dead letters by type, the type with the newest one first."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DEAD, {"owner": company_id, "most": MOST_COUNTED + 1})
-        rows = cursor.fetchall()
-    return [
-        DeadOfType(key, sensitive, number, json.loads(error) if error else None, at)
-        for key, sensitive, number, error, at in rows
-    ]
-
-
-def last_event_id_of_task(task_id: UUID) -> int:
-    """Return the id of a task's last event; it changes with every event."""
-    last = TaskEvent.objects.filter(task_id=task_id).order_by("-id").values_list("id")[:1]
-    return next((row[0] for row in last), 0)
-
-
-def task_events_for_people(
-    task_id: UUID, *, after: int | None = None, limit: int
-) -> Page[TaskEvent]:
-    """Return a task's events for people, oldest first.
-
-    Of consecutive progress events, only the last is returned, since long tasks report progress
-    twice a second. `after` continues after an event's id. Reads all events of the task.
-    """
-    following = Window(Lead("kind", default=Value("")), order_by="id")
-    happened = TaskEvent.objects.filter(task_id=task_id).annotate(next_kind=following)
-    progress = EventKind.PROGRESS
-    found = happened.exclude(kind=progress, next_kind=progress).order_by("id")
-    if after:
-        found = found.filter(id__gt=after)
-    return Page.cut(list(found[: limit + 1]), limit)

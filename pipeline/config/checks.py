@@ -1,4 +1,4 @@
-"""System checks against accidentally exposed sites."""
+"""System checks of the settings: sites exposed by accident, and emails that go nowhere."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from applicants.mail import NOWHERE
+
 _HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
 
 
 @register(Tags.security)
 def check_that_public_site_has_a_database(**_: Any) -> list[CheckMessage]:
     """Warn at every start if the site looks public but DATABASE_URL is not set."""
-    if settings.EMBEDDED_POSTGRES is None or not is_public_site():
+    if settings.EMBEDDED_POSTGRES is None or not is_public_site_for_checks():
         return []
     text = "SITE_URL or ALLOWED_HOSTS name a public site, but DATABASE_URL is not set."
     what = " So it runs as a site for one machine: its database is embedded, its cookies are not"
@@ -32,20 +34,29 @@ def check_that_deployed_site_is_no_development_site(**_: Any) -> list[CheckMessa
     if settings.DEV_MAIL:
         text = "Emails, with their sign-in codes, would be kept on this machine."
         found.append(Error(text, hint=_HINT, id="pipeline.E002"))
-    if not is_public_site():
+    if not is_public_site_for_checks():
         hint = "Set SITE_URL to the public address, which links in emails use."
         found.append(Error("SITE_URL names this machine only.", hint=hint, id="pipeline.E003"))
     return found
 
 
-def is_public_site() -> bool:
+def is_public_site_for_checks() -> bool:
     """Tell whether SITE_URL or ALLOWED_HOSTS name more than this machine."""
     names = [urlsplit(settings.SITE_URL).hostname or "", *settings.ALLOWED_HOSTS]
-    return not all(_is_of_this_machine(name.strip("[]")) for name in names)
+    return not all(_is_checked_name_of_this_machine(name.strip("[]")) for name in names)
 
 
-def _is_of_this_machine(name: str) -> bool:
+def _is_checked_name_of_this_machine(name: str) -> bool:
     try:
         return ip_address(name).is_loopback
     except ValueError:
         return name == "localhost"
+
+
+@register("environment")
+def check_that_mail_goes_somewhere(**_: Any) -> list[CheckMessage]:
+    """Warn if emails are discarded, because no applicant can then sign in."""
+    if settings.EMAIL_BACKEND != NOWHERE:
+        return []
+    hint = "Set EMAIL_URL, for example to smtp+tls://user:password@mail.example.com:587"
+    return [Warning("No email is sent: applicants get no codes.", hint=hint, id="applicants.W001")]

@@ -180,14 +180,14 @@ def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
     return networks
 
 
-def secret_key() -> str:
+def secret_key_from_env() -> str:
     """Return SECRET_KEY, or with the embedded database a key that is kept in a file.
 
     Raises ImproperlyConfigured if the key is weak, or missing with DATABASE_URL: a generated key
     would differ between processes and sign everybody out at each restart.
     """
     if given := _env.str("SECRET_KEY", default=""):
-        return _strong_secret_key("SECRET_KEY", given)
+        return _strong_secret_in_env("SECRET_KEY", given)
     if DATABASE_URL:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
@@ -206,22 +206,22 @@ def secret_key() -> str:
     return path.read_text()
 
 
-def secret_key_fallbacks() -> list[str]:
+def secret_key_fallbacks_from_env() -> list[str]:
     """Return former keys whose signatures are still accepted.
 
     Raises ImproperlyConfigured if one is weak, since anyone who guesses it could sign.
     """
     name = "SECRET_KEY_FALLBACKS"
-    return [_strong_secret_key(name, key.strip()) for key in _env.list(name, default=[])]
+    return [_strong_secret_in_env(name, key.strip()) for key in _env.list(name, default=[])]
 
 
-def is_weak_secret(secret: str) -> bool:
+def is_weak_secret_in_env(secret: str) -> bool:
     """Tell whether a secret is too short, or has too few different characters."""
     return len(secret) < LEAST_KEY_LENGTH or len(set(secret)) < LEAST_KEY_CHARACTERS
 
 
-def _strong_secret_key(name: str, key: str) -> str:
-    if is_weak_secret(key):
+def _strong_secret_in_env(name: str, key: str) -> str:
+    if is_weak_secret_in_env(key):
         raise ImproperlyConfigured(
             f"{name} is too easy to guess: use {LEAST_KEY_LENGTH} or more random characters;"
             " .env.example says how to make them."
@@ -261,7 +261,7 @@ def mail_settings_from_env() -> dict[str, Any]:
     return found
 
 
-def trusted_origins() -> list[str]:
+def trusted_origins_from_env() -> list[str]:
     """Return the origins that forms may come from if TLS ends at a proxy."""
     if not SECURE_COOKIES:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 
 
-class MaximumLengthValidator:
+class MaximumPasswordLengthValidator:
     """Validator that refuses very long passwords, which would take long to hash."""
 
     def __init__(self, max_length: int) -> None:

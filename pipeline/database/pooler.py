@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connections
 
-from tasks.listen import TransactionPooler, refuse_pooled_address
+from tasks.listen import TransactionPooler, refuse_to_listen_at_pooled_address
 
 # Settings that each connection of the site asks for at its start. A pooler loses them.
 SESSION = {
@@ -51,13 +51,13 @@ def pooler_faults() -> Iterator[str]:
         wrapper.close()
 
 
-def refuse_unfit_addresses() -> None:
+def refuse_unfit_pooler_addresses() -> None:
     """Refuse to start a web server whose addresses cannot work. Raises ImproperlyConfigured.
 
     A database that is away is no reason.
     """
     try:
-        refuse_pooled_address()
+        refuse_to_listen_at_pooled_address()
         faults = list(pooler_faults())
     except TransactionPooler as error:
         raise ImproperlyConfigured(str(error)) from error

@@ -113,7 +113,7 @@ _only_primary = ContextVar("only_primary", default=False)
 
 
 @contextmanager
-def primary_alone() -> Iterator[None]:
+def primary_without_replica() -> Iterator[None]:
     """Let marked functions read from the primary in the block, as if there were no replica."""
     token = _only_primary.set(True)
     try:
@@ -147,7 +147,7 @@ def replica_if_current() -> Iterator[bool]:
         yield True
     except _FAILURES as error:
         if not isinstance(error.__cause__, psycopg.errors.QueryCanceled):
-            _leave_alone(replica, error)
+            _leave_replica_alone(replica, error)
         raise
     finally:
         connections[DEFAULT_DB_ALIAS] = usual
@@ -161,7 +161,7 @@ def reads_replica(read: Callable[P, R]) -> Callable[P, R]:
     """
 
     @wraps(read)
-    def read_where_current(*args: P.args, **kwargs: P.kwargs) -> R:
+    def read_where_replica_is_current(*args: P.args, **kwargs: P.kwargs) -> R:
         is_on_replica = False
         try:
             with replica_if_current() as is_on_replica:
@@ -172,35 +172,35 @@ def reads_replica(read: Callable[P, R]) -> Callable[P, R]:
                 raise
         return read(*args, **kwargs)
 
-    return read_where_current
+    return read_where_replica_is_current
 
 
 def _is_replica_ready(replica: Any) -> bool:
     try:
-        committed = committed_place()
+        committed = committed_place_for_replica()
     except _ANY_ERROR as error:
         # It is in recovery itself, say. The read runs there, and meets errors of its own.
-        _leave_alone(replica, f"the primary does not say what it has committed: {error}")
+        _leave_replica_alone(replica, f"the primary does not say what it has committed: {error}")
         return False
     try:
         state = state_of_replica(replica, committed)
     except _ANY_ERROR as error:
-        _leave_alone(replica, error)
+        _leave_replica_alone(replica, error)
         return False
     if state is ReplicaState.STRANGER:
-        _leave_alone(replica, "it is no replica of this primary")
+        _leave_replica_alone(replica, "it is no replica of this primary")
     elif state is ReplicaState.BEHIND:
         _Rest.until = time.monotonic() + LAG_REST_SECONDS
     return state is ReplicaState.CURRENT
 
 
-def _leave_alone(replica: Any, reason: object) -> None:
+def _leave_replica_alone(replica: Any, reason: object) -> None:
     _Rest.until = time.monotonic() + FAILURE_REST_SECONDS
     log.warning("the replica is left alone, and the primary serves its reads: %s", reason)
     replica.close()
 
 
-def committed_place() -> Committed:
+def committed_place_for_replica() -> Committed:
     """Return the place in the primary's log that holds everything that is committed.
 
     Raises django.db's errors, also if the server is in recovery.

@@ -60,18 +60,18 @@ def carry_out_decision(
         else:
             mine.update(state=State.DONE)
         after_each(done, len(items))
-    finish_decision(decision_id)
+    finish_carrying_out(decision_id)
 
 
-def give_up_decision(decision_id: UUID) -> None:
+def give_up_carrying_out(decision_id: UUID) -> None:
     """Refuse what could not be carried out, so that people can be decided on again."""
     left = DecisionItem.objects.filter(decision_id=decision_id, state__in=OPEN)
     left.update(state=State.REFUSED, problem=DecisionItem.Problem.SITE)
-    finish_decision(decision_id)
+    finish_carrying_out(decision_id)
 
 
 @transaction.atomic(durable=True)
-def finish_decision(decision_id: UUID) -> None:
+def finish_carrying_out(decision_id: UUID) -> None:
     """Note that a decision has taken effect on everybody on whom it could."""
     decision = PendingDecision.objects.select_for_update().get(id=decision_id)
     states = list(decision.items.values_list("state", flat=True))

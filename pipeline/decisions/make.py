@@ -65,14 +65,14 @@ def make_decision(
             raise JobNotFound
         if not is_new:
             return decision
-        waiting = _store_decision_items(decision, application_ids[:MOST_PEOPLE])
+        waiting = _store_items_of_made_decision(decision, application_ids[:MOST_PEOPLE])
         is_delayed = bool(delay) or waiting > MOST_AT_ONCE
         if waiting:
             payload = {"decision": str(decision_id)}
             run_after = decision.due_at if is_delayed else decision.due_at + RESCUE_AFTER
             enqueue(TASK, payload, run_after=run_after, priority=PRIORITY)
     if is_delayed and waiting:
-        announce_decision(job_id)
+        announce_made_decision(job_id)
     else:
         with suppress(OperationalError, ClockMoving):  # the line is too busy; the task follows
             carry_out_decision(decision_id)
@@ -80,7 +80,9 @@ def make_decision(
     return decision
 
 
-def _store_decision_items(decision: PendingDecision, application_ids: Sequence[UUID]) -> int:
+def _store_items_of_made_decision(
+    decision: PendingDecision, application_ids: Sequence[UUID]
+) -> int:
     """Store the people in the given order, and return on how many the decision waits."""
     move = DECISIONS[Outcome(decision.outcome)]
     people = Application.objects.filter(job_id=decision.job_id, id__in=application_ids)
@@ -120,11 +122,11 @@ def undo_decision(*, decision_id: UUID, job_id: UUID, actor: Actor) -> int:
         decisions.filter(id=decision_id, undone_by=None).update(undone_by=actor.id)
         if not decision.items.filter(state=State.DECIDING).exists():
             decisions.filter(id=decision_id, finished_at=None).update(finished_at=Now(), note="")
-    announce_decision(job_id)
+    announce_made_decision(job_id)
     return undone
 
 
-def announce_decision(job_id: UUID) -> None:
+def announce_made_decision(job_id: UUID) -> None:
     """Tell open pages of a job that a decision on it was made or undone. The log stays as it is."""
     job = Job.objects.only("company_id", "seq").get(id=job_id)
     committed.send_robust(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from pipeline.decisions.carry_out import TASK, carry_out_decision, give_up_decision
+from pipeline.decisions.carry_out import TASK, carry_out_decision, give_up_carrying_out
 from tasks.context import Context
 from tasks.registry import task_type
 from tasks.retry import Backoff
@@ -13,7 +13,7 @@ from tasks.retry import Backoff
 
 def give_up_decision_in_task(payload: dict[str, Any], _context: Context) -> None:
     """Refuse what was left when the last attempt failed."""
-    give_up_decision(UUID(payload["decision"]))
+    give_up_carrying_out(UUID(payload["decision"]))
 
 
 @task_type(

@@ -21,7 +21,7 @@ LONGEST_TO_DRAW = timedelta(days=90)
 MOST_IN_DRAW = 10_000
 
 
-def opaque_id(job_id: UUID, application_id: UUID) -> str:
+def opaque_id_in_draw(job_id: UUID, application_id: UUID) -> str:
     """Return the id of an application in its job's log without names.
 
     Whoever knows an application's id can find it there. Ids are random, so nobody can guess them.
@@ -37,7 +37,7 @@ def draw_seed(head: bytes, at: str) -> bytes:
 def drawn_order(seed: bytes, job_id: UUID, applications: Iterable[UUID]) -> list[UUID]:
     """Return the ids of applications in their order by lot. The order that they come in is moot."""
 
-    def lot(application_id: UUID) -> bytes:
-        return sha256(seed + opaque_id(job_id, application_id).encode()).digest()
+    def lot_in_draw(application_id: UUID) -> bytes:
+        return sha256(seed + opaque_id_in_draw(job_id, application_id).encode()).digest()
 
-    return sorted(applications, key=lot)
+    return sorted(applications, key=lot_in_draw)

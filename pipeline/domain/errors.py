@@ -230,7 +230,7 @@ class ClockAtItsEnd(LineError):
 
 
 class TooManyAdvances(LineError):
-    message = "The clock of a sandbox can be moved {limit} times, and it was."
+    message = "You have already moved this sandbox's clock {limit} times, which is the limit."
 
 
 class SandboxFull(LineError):

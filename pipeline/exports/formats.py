@@ -17,7 +17,11 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from jobs.models import Job
-from pipeline.exports.rows import APPLICATION_COLUMNS, rows_of_applications, rows_of_log
+from pipeline.exports.rows import (
+    APPLICATION_COLUMNS,
+    exported_rows_of_applications,
+    exported_rows_of_log,
+)
 from pipeline.line.event_log import canonical_log_row, logged_time
 
 LOG_COLUMNS = (
@@ -55,7 +59,7 @@ def formatted_lines(job: Job, what: str, format: str) -> Iterator[str]:
         raise KeyError(f"{what}.{format}")
     columns, rows = _ROWS[what]
     if format == "csv":
-        return csv_lines(columns, rows(job))
+        return formatted_csv_lines(columns, rows(job))
     texts = (
         json.dumps(row, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
         for row in rows(job)
@@ -97,15 +101,15 @@ def formatted_pieces(
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
+def formatted_csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
     """Yield rows as RFC 4180 CSV. The first line names the columns."""
-    writer = csv.writer(_CSVLine())
+    writer = csv.writer(_FormattedCSVLine())
     yield writer.writerow(columns)
     for row in rows:
-        yield writer.writerow([safe_csv_cell(row[name]) for name in columns])
+        yield writer.writerow([formatted_csv_cell(row[name]) for name in columns])
 
 
-def safe_csv_cell(value: Any) -> Any:
+def formatted_csv_cell(value: Any) -> Any:
     """Return a cell that no spreadsheet runs: a formula gets a leading apostrophe."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -116,12 +120,12 @@ def safe_csv_cell(value: Any) -> Any:
     return value
 
 
-def plain_csv_cell(text: str) -> str:
-    """Return a cell without the apostrophe of `safe_csv_cell`, so that exports can be imported."""
-    return text[1:] if text.startswith("'") and safe_csv_cell(text[1:]) == text else text
+def unformatted_csv_cell(text: str) -> str:
+    """Return a cell without the apostrophe of `formatted_csv_cell`, to import what was exported."""
+    return text[1:] if text.startswith("'") and formatted_csv_cell(text[1:]) == text else text
 
 
-class _CSVLine:
+class _FormattedCSVLine:
     """Target for the csv writer that returns each line."""
 
     def write(self, line: str) -> str:
@@ -129,7 +133,7 @@ class _CSVLine:
 
 
 def _format_applications(job: Job) -> Iterator[Row]:
-    for row in rows_of_applications(job.id):
+    for row in exported_rows_of_applications(job.id):
         values = [logged_time(value) if isinstance(value, datetime) else value for value in row]
         plain = [str(value) if isinstance(value, UUID) else value for value in values]
         yield dict(zip(APPLICATION_COLUMNS, plain, strict=True))
@@ -137,7 +141,7 @@ def _format_applications(job: Job) -> Iterator[Row]:
 
 def _log_in_format(job: Job) -> Iterator[Row]:
     """Return the fields that the hash covers, exactly as hashed, and the two hashes."""
-    for event in rows_of_log(job.id, job.seq):
+    for event in exported_rows_of_log(job.id, job.seq):
         hashes = {"prev_hash": bytes(event.prev_hash).hex(), "hash": bytes(event.hash).hex()}
         yield json.loads(canonical_log_row(event)) | hashes
 

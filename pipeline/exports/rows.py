@@ -12,7 +12,7 @@ from uuid import UUID
 from applicants.models import ERASED
 from pipeline.database.replica import reads_replica
 from pipeline.models import Event
-from tasks.listen import own_session
+from tasks.listen import own_session_to_listen
 
 # Rows per batch.
 SLICE = 2_000
@@ -72,31 +72,31 @@ ORDER BY a.applied_at, a.id
 """
 
 
-def rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
+def exported_rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
     """Return every application to a job in the order of APPLICATION_COLUMNS, oldest first.
 
     As of one instant: the database keeps the result of the single statement until it has been read.
     """
-    with own_session() as database, database.chunked_cursor() as cursor:
+    with own_session_to_listen() as database, database.chunked_cursor() as cursor:
         cursor.execute(_APPLICATIONS, {"job": job_id, "erased": ERASED})
         while rows := cursor.fetchmany(SLICE):
             yield from rows
 
 
-def rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
+def exported_rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
     """Yield a job's log up to a seq, oldest first.
 
     Log rows never change, so this reads the log as of one instant.
     """
 
     @reads_replica
-    def read_slice(last: int) -> list[Event]:
+    def read_slice_of_rows(last: int) -> list[Event]:
         events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)
         return list(events.order_by("seq")[:SLICE])
 
     last = 0
     while last < head:
-        if not (rows := read_slice(last)):
+        if not (rows := read_slice_of_rows(last)):
             return
         yield from rows
         last = rows[-1].seq

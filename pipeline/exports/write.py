@@ -8,7 +8,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pipeline.domain.errors import JobNotFound
 from pipeline.exports.formats import TYPES, formatted_file_name, formatted_lines, formatted_pieces
-from pipeline.files.write import FileWriter, remove_files
+from pipeline.files.write import FileWriter, remove_written_files
 from pipeline.models import Application, StoredFile
 from pipeline.selectors.jobs import read_job
 
@@ -65,7 +65,9 @@ def write_export(
     counted = _Counted(formatted_lines(job, what, format), rows=-1 if format == "csv" else 0)
     for piece in formatted_pieces(counted, characters=PIECE, first_at_once=False):
         if is_cancelled():
-            remove_files(StoredFile.objects.filter(id=writer.file_id, company_id=company_id))
+            remove_written_files(
+                StoredFile.objects.filter(id=writer.file_id, company_id=company_id)
+            )
             return None
         writer.write(piece)
         tell(counted.rows, max(total, counted.rows))

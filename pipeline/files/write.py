@@ -42,7 +42,7 @@ def hold_file_writes() -> None:
 
 
 @transaction.atomic
-def remove_files(files: QuerySet[StoredFile]) -> None:
+def remove_written_files(files: QuerySet[StoredFile]) -> None:
     """Remove files and their parts, even files that are being written.
 
     A writer of a part locks its file first, so no part is added in between.
@@ -86,7 +86,7 @@ class FileWriter:
             refuse_beyond_quota(company_id)
             with connection.cursor() as cursor:  # waits until a running erasure is over
                 cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [BEGIN_FILE])
-            remove_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
+            remove_written_files(StoredFile.objects.filter(id=file_id, company_id=company_id))
             file = StoredFile.objects.create(
                 id=file_id,
                 company_id=company_id,

@@ -14,9 +14,14 @@ from django.db.models.functions import Now
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
 from pipeline.domain.states import EventType, Status
-from pipeline.forecast.waits import Forecast, Turn, forecast_at_position, forecasts_of_line
+from pipeline.forecast.waits import (
+    Forecast,
+    Turn,
+    forecast_wait_at_position,
+    forecast_waits_of_line,
+)
 from pipeline.models import Application, Event, ForecastStatement, JobForecast
-from pipeline.selectors.applications import position_of_place
+from pipeline.selectors.applications import position_of_application_place
 
 # The history that a forecast is made from.
 LONGEST_HISTORY = timedelta(days=180)
@@ -44,7 +49,7 @@ class Prospect:
     share: int | None
 
 
-def read_prospects(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]:
+def read_prospects_with_statements(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]:
     """Return the prospect at a position of each job, in one query; without evidence there is none.
 
     Only of open jobs can something be said: the caller leaves out the others. An old forecast
@@ -54,7 +59,7 @@ def read_prospects(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]
     fresh = Now() - OLDEST_SHOWN
     for row in JobForecast.objects.filter(job_id__in=positions, made_at__gt=fresh):
         position = positions[row.job_id]
-        forecast = position and forecast_at_position(_known_forecasts(row), position)
+        forecast = position and forecast_wait_at_position(_known_forecasts_to_state(row), position)
         if forecast:
             share = round(100 * row.came_true / row.settled) if row.settled else 0
             is_known = row.settled >= FEWEST_COUNTED
@@ -62,13 +67,13 @@ def read_prospects(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]
     return found
 
 
-def update_forecasts() -> dict[str, int]:
+def update_forecast_statements() -> dict[str, int]:
     """Settle the statements whose time has come, make forecasts anew, and store new statements.
 
     The lines whose forecast is the oldest come first. Returns the numbers. Safe to run twice.
     """
     now = database_now()
-    settled = settle_statements()
+    settled = settle_forecast_statements()
     ForecastStatement.objects.filter(made_at__lt=now - KEPT).delete()
     stated = 0
     open_jobs = Job.objects.filter(status=JobStatus.OPEN, waitlist_count__gt=0, is_test=False)
@@ -78,7 +83,7 @@ def update_forecasts() -> dict[str, int]:
         key=lambda each: made[each].timestamp() if each in made else 0,
     )
     for job in open_jobs.filter(id__in=ids[:JOBS_AT_ONCE]):
-        row = _forecast_of_job(job, now)
+        row = _forecast_to_state(job, now)
         stated += _state_forecasts(job, row, now)
     return {"settled": settled, "stated": stated}
 
@@ -111,18 +116,18 @@ WHERE pipeline_forecaststatement.id = ended.id
 """
 
 
-def settle_statements() -> int:
+def settle_forecast_statements() -> int:
     """Note which open statements came true and which did not, and return the number."""
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE)
         return cursor.rowcount
 
 
-def _forecast_of_job(job: Job, now: datetime) -> JobForecast:
+def _forecast_to_state(job: Job, now: datetime) -> JobForecast:
     """Make the forecast of a job's line and store it."""
     start = max(now - LONGEST_HISTORY, job.created_at)
-    turns = _turns_of_line(job.id) if job.seq <= MOST_EVENTS else []
-    made = forecasts_of_line(turns, start=start.timestamp(), now=now.timestamp())
+    turns = _turns_to_state_forecasts(job.id) if job.seq <= MOST_EVENTS else []
+    made = forecast_waits_of_line(turns, start=start.timestamp(), now=now.timestamp())
     last = ForecastStatement.objects.filter(job_id=job.id, came_true__isnull=False)
     counts = ForecastStatement.objects.filter(
         id__in=last.order_by("-id").values("id")[:COUNTED]
@@ -140,7 +145,7 @@ def _forecast_of_job(job: Job, now: datetime) -> JobForecast:
     return row
 
 
-def _turns_of_line(job_id: UUID) -> list[Turn]:
+def _turns_to_state_forecasts(job_id: UUID) -> list[Turn]:
     """Return the history of a line, in order. A long one is not read, but no forecast is made."""
     events = Event.objects.filter(job_id=job_id, application_id__isnull=False).order_by("seq")
     columns = ("at", "application_id", "event", "to_status", "data")
@@ -155,7 +160,7 @@ def _turns_of_line(job_id: UUID) -> list[Turn]:
 
 def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
     """Store what the pages say to people who wait, once a day for each; return how many."""
-    known = _known_forecasts(row)
+    known = _known_forecasts_to_state(row)
     if not known:
         return 0
     today = ForecastStatement.objects.filter(job_id=job.id, made_at__gt=now - timedelta(days=1))
@@ -166,8 +171,8 @@ def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
     waiting = waiting.exclude(not_before__gt=now)  # nothing is said to people who deferred
     made = []
     for person in waiting.order_by("?")[: max(0, room)]:
-        position = position_of_place(job.id, person.ticket or 0, person.tie or 0)
-        forecast = forecast_at_position(known, position)
+        position = position_of_application_place(job.id, person.ticket or 0, person.tie or 0)
+        forecast = forecast_wait_at_position(known, position)
         if forecast is not None:
             made.append(
                 ForecastStatement(
@@ -184,5 +189,5 @@ def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
     return len(made)
 
 
-def _known_forecasts(row: JobForecast) -> dict[int, Forecast]:
+def _known_forecasts_to_state(row: JobForecast) -> dict[int, Forecast]:
     return {int(position): Forecast(*each) for position, each in row.positions.items()}

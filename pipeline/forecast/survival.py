@@ -14,7 +14,7 @@ class Wait(NamedTuple):
     is_over: bool
 
 
-def wait_quantiles(waits: Collection[Wait], shares: Collection[float]) -> list[int | None]:
+def survival_quantiles(waits: Collection[Wait], shares: Collection[float]) -> list[int | None]:
     """Return the seconds within which each share of people is offered a seat.
 
     A wait that was cut off (the person left, or still waits) counts as long as it was seen, so it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.forecast.statements import update_forecasts
+from pipeline.forecast.statements import update_forecast_statements
 from pipeline.maintenance.site_task import site_task
 from tasks.context import Context
 from tasks.scheduling import schedules
@@ -14,7 +14,7 @@ EVERY_TEN_MINUTES = "*/10 * * * *"
 @site_task(key=KEY, timeout_seconds=540)
 def update_forecasts_in_task(_: Context) -> dict[str, int]:
     """Make the forecasts anew, and note which of the earlier ones came true."""
-    return update_forecasts()
+    return update_forecast_statements()
 
 
 def ensure_forecast_task() -> None:

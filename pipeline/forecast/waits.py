@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from pipeline.forecast.survival import Wait, wait_quantiles
+from pipeline.forecast.survival import Wait, survival_quantiles
 
 # At how many past moments it looks who stood at a position.
 MOMENTS = 400
@@ -57,7 +57,7 @@ class _Waitlist:
             insort(self.order, (turn.place, turn.application_id))
 
 
-def forecasts_of_line(
+def forecast_waits_of_line(
     turns: Sequence[Turn], *, start: float, now: float, positions: Iterable[int] = POSITIONS
 ) -> dict[int, Forecast]:
     """Return the forecast for each position for which there is enough evidence.
@@ -68,7 +68,7 @@ def forecasts_of_line(
     """
     ends = _ends_of_waits(turns)
     found = {}
-    for position, moments in _people_at_moments(turns, start, now, list(positions)).items():
+    for position, moments in _waiting_people_at_moments(turns, start, now, list(positions)).items():
         waits, offered = [], set()
         for at, application_id in moments:
             later = (each for each in ends.get(application_id, ()) if each[0] > at)
@@ -76,13 +76,13 @@ def forecasts_of_line(
             waits.append(Wait(round(end - at), is_offer))
             if is_offer:
                 offered.add(application_id)
-        half, most = wait_quantiles(waits, SHARES)
+        half, most = survival_quantiles(waits, SHARES)
         if half is not None and most is not None and len(offered) >= FEWEST_OFFERS:
             found[position] = Forecast(half, most, len(offered))
     return found
 
 
-def forecast_at_position(known: Mapping[int, Forecast], position: int) -> Forecast | None:
+def forecast_wait_at_position(known: Mapping[int, Forecast], position: int) -> Forecast | None:
     """Return the forecast for a position, interpolated between the nearest two of POSITIONS."""
     if position in known:
         return known[position]
@@ -99,7 +99,7 @@ def forecast_at_position(known: Mapping[int, Forecast], position: int) -> Foreca
     )
 
 
-def _people_at_moments(
+def _waiting_people_at_moments(
     turns: Sequence[Turn], start: float, now: float, positions: list[int]
 ) -> dict[int, list[tuple[float, UUID]]]:
     seen: dict[int, list[tuple[float, UUID]]] = {position: [] for position in positions}

@@ -7,9 +7,8 @@ continues after it. Two runs at once take different rows.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -18,7 +17,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from applicants.services import checked_applicant_address, find_or_create_applicants
+from applicants.addresses import checked_address
+from applicants.services import find_or_create_applicants
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import (
     AlreadyApplied,
@@ -29,6 +29,7 @@ from pipeline.domain.errors import (
 )
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.imports.read_file import read_file
+from pipeline.imports.refusals import keep_refused_rows
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
 from pipeline.line.admission import admit
 from pipeline.line.lock import LockedPeople, lock_and_read_people, lock_job
@@ -36,7 +37,6 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRefusal, ImportRun
-from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # About how long a batch may hold the job's lock. Other changes run between two batches.
 LOCK_SECONDS = 0.1
@@ -60,15 +60,6 @@ WITH taken AS (
 )
 SELECT data FROM taken ORDER BY number
 """
-
-_KEEP_REFUSED = PreparedStatement(
-    """
-INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
-SELECT run_id, row, reason, name, email
-FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
-""",
-    prepared_row,
-)
 
 
 @dataclass(slots=True)
@@ -99,16 +90,16 @@ def admit_rows(
         run = lock_import_to_admit(import_id)
         read_file(run)
         if run.check_only and not run.finished_at:
-            leave_check_of_import(run)
+            leave_check_to_admit(run)
     parts = FIRST_PARTS
     while True:
         try:
             run, batch = _admit_batch(import_id, parts)
         except JobNotOpen:
-            run, batch = _end_admission_early(import_id), Batch([])
+            run, batch = _end_admitting_import_early(import_id), Batch([])
         except SandboxFull:
             full = ImportRun.Ending.JOB_FULL
-            run, batch = _end_admission_early(import_id, full), Batch([])
+            run, batch = _end_admitting_import_early(import_id, full), Batch([])
         if run.finished_at:
             return run
         after_batch(run)
@@ -133,7 +124,7 @@ def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
         cursor.execute(_TAKE_PARTS, {"file": run.file_id, "parts": parts})
         batch.rows = [row for (part,) in cursor.fetchall() for row in rows_in(bytes(part))]
     if not batch.rows:
-        return _end_admission(run, ImportRun.Ending.COMPLETE), batch
+        return _end_admitting_import(run, ImportRun.Ending.COMPLETE), batch
     people = _people_to_admit(run, batch)
     begun = time.perf_counter()
     job = lock_job(run.file.job_id)
@@ -144,10 +135,10 @@ def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
         write(job)
     _count_admitted(run, batch)
 
-    def note_admission_time() -> None:
+    def note_admitting_time() -> None:
         batch.lock_seconds = time.perf_counter() - begun
 
-    transaction.on_commit(note_admission_time)
+    transaction.on_commit(note_admitting_time)
     return run, batch
 
 
@@ -168,7 +159,7 @@ def _people_to_admit(run: ImportRun, batch: Batch) -> dict[str, UUID]:
     addresses = []
     for row in batch.rows:
         with suppress(ValidationError):
-            if not row.refusal and checked_applicant_address(row.email) == row.email:
+            if not row.refusal and checked_address(row.email) == row.email:
                 addresses.append(row.email)
     return find_or_create_applicants(addresses)
 
@@ -218,23 +209,7 @@ def _count_admitted(run: ImportRun, batch: Batch) -> None:
     run.save(update_fields=["next_row", "accepted", "refused", "admitted_seqs"])
 
 
-def keep_refused_rows(run: ImportRun, refused: Sequence[tuple[ImportRow, Refusal]]) -> None:
-    """Store rows that an import refuses, or would refuse, with the reasons."""
-    records = [
-        {
-            "run_id": str(run.file_id),
-            "row": row.number,
-            "reason": why.value,
-            "name": row.name,
-            "email": row.email,
-        }
-        for row, why in refused
-    ]
-    if records:
-        _KEEP_REFUSED.all(refused=json.dumps(records))
-
-
-def leave_check_of_import(run: ImportRun) -> None:
+def leave_check_to_admit(run: ImportRun) -> None:
     """Forget what a check found, so that the rows of a locked import are admitted from now on."""
     ImportRefusal.objects.filter(run=run).delete()
     run.check_only, run.next_row, run.refused = False, 0, 0
@@ -242,17 +217,19 @@ def leave_check_of_import(run: ImportRun) -> None:
 
 
 @transaction.atomic(durable=True)
-def _end_admission_early(import_id: UUID, ending: ImportRun.Ending | None = None) -> ImportRun:
+def _end_admitting_import_early(
+    import_id: UUID, ending: ImportRun.Ending | None = None
+) -> ImportRun:
     """End an import into a full, closed or paused job. The remaining rows stay in the file."""
     run = lock_import_to_admit(import_id)
     if run.finished_at:
         return run
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     ending = ending or _ENDINGS.get(JobStatus(status))
-    return _end_admission(run, ending) if ending else run  # it was opened again just now
+    return _end_admitting_import(run, ending) if ending else run  # it was opened again just now
 
 
-def _end_admission(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
+def _end_admitting_import(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
     run.ending = ending
     ImportRun.objects.filter(file_id=run.file_id).update(ending=ending, finished_at=Now())
     run.refresh_from_db(fields=["finished_at"])

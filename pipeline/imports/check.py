@@ -1,31 +1,24 @@
-"""Check of an imported file before anybody is admitted, and the start of the import after it."""
+"""Check of an imported file before anybody is admitted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import timedelta
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models.functions import Now
 
-from applicants.services import checked_applicant_address
-from pipeline.background.start import TaskRequest, start_tasks
-from pipeline.domain.errors import StoredFileNotFound
-from pipeline.domain.states import Actor, Status
-from pipeline.files.write import FILE_KEPT_DAYS
+from applicants.addresses import checked_address
+from pipeline.domain.states import Status
 from pipeline.imports.admit import (
-    keep_refused_rows,
-    leave_check_of_import,
     lock_import_to_admit,
 )
 from pipeline.imports.read_file import read_file
+from pipeline.imports.refusals import keep_refused_rows
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
-from pipeline.imports.start import IMPORT
-from pipeline.models import Application, ImportRefusal, ImportRun, StoredFile, StoredPart
-from tasks.enqueue import Enqueued
+from pipeline.models import Application, ImportRefusal, ImportRun, StoredPart
 
 # How many parts of the file a transaction checks.
 PARTS_AT_ONCE = 10
@@ -84,7 +77,7 @@ def _refusals_of_checked_rows(
         if found is None:
             found = Refusal.BAD_EMAIL
             with suppress(ValidationError):
-                if checked_applicant_address(row.email) == row.email:
+                if checked_address(row.email) == row.email:
                     found = None
         if found is None:
             sound.append(row)
@@ -96,30 +89,3 @@ def _refusals_of_checked_rows(
     in_line = set(theirs.values_list("applicant__email", flat=True))
     refused += [(row, Refusal.ALREADY_APPLIED) for row in sound if row.email in in_line]
     return refused
-
-
-@transaction.atomic
-def start_checked_import(
-    *, company_id: UUID, import_id: UUID, actor: Actor, producer: str
-) -> Enqueued | None:
-    """Start the import of a file that was only checked so far. None if it has been started.
-
-    `actor` is the member whom the log will name. Raises StoredFileNotFound, and the errors of
-    `start_tasks`.
-    """
-    try:
-        run = lock_import_to_admit(import_id)
-    except ImportRun.DoesNotExist:
-        raise StoredFileNotFound from None
-    if run.file.company_id != company_id or actor.id is None:
-        raise StoredFileNotFound
-    if not run.check_only or run.finished_at:
-        return None
-    leave_check_of_import(run)
-    ImportRun.objects.filter(file_id=import_id).update(started_by=actor.id)
-    order = TaskRequest(IMPORT, {"import_id": str(import_id)})
-    (task,) = start_tasks(company_id=company_id, producer=producer, requests=[order])
-    StoredFile.objects.filter(id=import_id).update(
-        task_id=task.id, expires_at=Now() + timedelta(days=FILE_KEPT_DAYS)
-    )
-    return task

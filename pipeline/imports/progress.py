@@ -68,14 +68,14 @@ class ImportProgress:
         return bool(self.undo_status) and self.undo_status not in _ENDED
 
 
-def import_of(company_id: UUID, import_id: UUID) -> ImportProgress:
+def progress_of_import(company_id: UUID, import_id: UUID) -> ImportProgress:
     """Return an import of a company. Raises StoredFileNotFound."""
     return _import_progress(
         ImportRun.objects.filter(file_id=import_id, file__company_id=company_id)
     )
 
 
-def import_of_task(company_id: UUID, task_id: UUID) -> ImportProgress:
+def progress_of_import_task(company_id: UUID, task_id: UUID) -> ImportProgress:
     """Return the import of a task. Raises StoredFileNotFound."""
     return _import_progress(
         ImportRun.objects.filter(file__task_id=task_id, file__company_id=company_id)

@@ -1,13 +1,15 @@
-"""Rows that an import refused: reads of them, their reasons in words, and the report."""
+"""Rows that an import refused: kept, read, their reasons in words, and the report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 
-from pipeline.exports.formats import csv_lines, formatted_pieces
+from pipeline.exports.formats import formatted_csv_lines, formatted_pieces
 from pipeline.imports.progress import ImportProgress
-from pipeline.imports.rows import LEFT_WORDS, NOT_REACHED, WORDS, Refusal, rows_in
+from pipeline.imports.rows import LEFT_WORDS, NOT_REACHED, WORDS, ImportRow, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredPart
+from tasks.sql.prepared import PreparedStatement, prepared_row
 
 SLICE = 2_000
 
@@ -17,6 +19,32 @@ REPORT_COLUMNS = ("row", "name", "email", "reason", "code")
 
 
 PIECE = 64 * 1_024  # characters, roughly
+
+
+_KEEP_REFUSED = PreparedStatement(
+    """
+INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
+SELECT run_id, row, reason, name, email
+FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
+""",
+    prepared_row,
+)
+
+
+def keep_refused_rows(run: ImportRun, refused: Sequence[tuple[ImportRow, Refusal]]) -> None:
+    """Store rows that an import refuses, or would refuse, with the reasons."""
+    records = [
+        {
+            "run_id": str(run.file_id),
+            "row": row.number,
+            "reason": why.value,
+            "name": row.name,
+            "email": row.email,
+        }
+        for row, why in refused
+    ]
+    if records:
+        _KEEP_REFUSED.all(refused=json.dumps(records))
 
 
 def refusals_of_import(run: ImportRun, *, limit: int) -> list[ImportRefusal]:
@@ -53,7 +81,7 @@ def report_of_refused_rows(seen: ImportProgress) -> Iterator[bytes]:
     It begins with the byte order mark that spreadsheets look for.
     """
     yield b"\xef\xbb\xbf"
-    lines = csv_lines(REPORT_COLUMNS, refused_import_rows(seen))
+    lines = formatted_csv_lines(REPORT_COLUMNS, refused_import_rows(seen))
     yield from formatted_pieces(lines, characters=PIECE, first_at_once=False)
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 
 from pipeline.background.key_limits import limits_of_key
 from pipeline.background.start import TaskRequest, check_type_to_start, start_tasks
+from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.states import Actor
+from pipeline.files.write import FILE_KEPT_DAYS
+from pipeline.imports.admit import leave_check_to_admit, lock_import_to_admit
 from pipeline.imports.store import store_import
-from pipeline.models import StoredFile
+from pipeline.models import ImportRun, StoredFile
 from tasks.enqueue import Enqueued, enqueue
 
 IMPORT = "applications.import"
@@ -32,7 +37,7 @@ def start_import(
 ) -> Enqueued:
     """Store a CSV file of people and start its import. If it raises, nothing is stored.
 
-    With `check_only`, a task only checks the file; `pipeline.imports.check` starts the import.
+    With `check_only`, a task only checks the file; `start_checked_import` starts the import.
 
     `content` is the file in pieces, `name` its name, `actor` the member or key for the log. With a
     `file_id`, repeating the call is harmless. Raises the errors of `store_import` and
@@ -73,3 +78,30 @@ def _import_started_before(company_id: UUID, file_id: UUID | None) -> Enqueued |
     imports = StoredFile.objects.filter(purpose=StoredFile.Purpose.IMPORT, task_id__isnull=False)
     found = imports.filter(company_id=company_id, id=file_id).first() if file_id else None
     return Enqueued(found.task_id, is_new=False) if found and found.task_id else None
+
+
+@transaction.atomic
+def start_checked_import(
+    *, company_id: UUID, import_id: UUID, actor: Actor, producer: str
+) -> Enqueued | None:
+    """Start the import of a file that was only checked so far. None if it has been started.
+
+    `actor` is the member whom the log will name. Raises StoredFileNotFound, and the errors of
+    `start_tasks`.
+    """
+    try:
+        run = lock_import_to_admit(import_id)
+    except ImportRun.DoesNotExist:
+        raise StoredFileNotFound from None
+    if run.file.company_id != company_id or actor.id is None:
+        raise StoredFileNotFound
+    if not run.check_only or run.finished_at:
+        return None
+    leave_check_to_admit(run)
+    ImportRun.objects.filter(file_id=import_id).update(started_by=actor.id)
+    order = TaskRequest(IMPORT, {"import_id": str(import_id)})
+    (task,) = start_tasks(company_id=company_id, producer=producer, requests=[order])
+    StoredFile.objects.filter(id=import_id).update(
+        task_id=task.id, expires_at=Now() + timedelta(days=FILE_KEPT_DAYS)
+    )
+    return task

@@ -17,7 +17,7 @@ from pipeline.files.quota import refuse_beyond_quota
 from pipeline.files.write import FILE_KEPT_DAYS, write_file_parts
 from pipeline.imports.read_csv import check_csv_size, check_csv_start
 from pipeline.models import ImportRun, StoredFile
-from pipeline.selectors.jobs import job_facts
+from pipeline.selectors.jobs import read_job_facts
 
 # Unread bytes are numbered from here on, below the parts with rows.
 FIRST_RAW = -1_000_000
@@ -42,7 +42,7 @@ def store_import(
     names, `file_id` an id for it if given. Raises JobNotFound, JobNotOpen, ImportFileRefused,
     FilesFull; then nothing is stored.
     """
-    job = job_facts(job_id)
+    job = read_job_facts(job_id)
     if job.company_id != company_id:
         raise JobNotFound
     if job.status != JobStatus.OPEN:

@@ -185,13 +185,13 @@ request_log = RequestLog()
 os.register_at_fork(after_in_child=request_log._forget)
 
 
-def start_recording_requests() -> None:
+def start_request_log() -> None:
     """Record the requests of keys that this process answers, including the last one."""
     request_log.is_on = True
     atexit.register(request_log.flush)
 
 
-def requests_of_key(
+def logged_requests_of_key(
     key_id: UUID, *, status_class: StatusClass | None, after: int | None, limit: int
 ) -> Page[RequestRecord]:
     """Return a page of a key's requests, newest first, in one query."""

@@ -148,14 +148,14 @@ def _write_idempotency_key(statement: str, claim: IdempotencyClaim, **values: An
     """Write to the key's row; if the connection was lost since the change, on a new one."""
     parameters = values | {"id": claim.id, "run": claim.run}
     try:
-        _execute_without_waiting(statement, parameters)
+        _execute_idempotency_statement(statement, parameters)
     except (OperationalError, InterfaceError):
         connection.close_if_unusable_or_obsolete()
         if connection.connection is not None:
             raise
-        _execute_without_waiting(statement, parameters)
+        _execute_idempotency_statement(statement, parameters)
 
 
-def _execute_without_waiting(statement: str, parameters: dict[str, Any]) -> None:
+def _execute_idempotency_statement(statement: str, parameters: dict[str, Any]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}", parameters)

@@ -119,10 +119,12 @@ def admit_as_verified(job: LockedJob, application: Application, *, actor: Actor)
     After settling, a seat is free only if nobody else is eligible. Raises IllegalMove.
     """
     entry = make_move(job, application, Move.VERIFY, actor=actor)
-    offer_free_seat(job, application, cause_seq=entry.seq)
+    offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
 
 
-def offer_free_seat(job: LockedJob, application: Application, *, cause_seq: int) -> None:
+def offer_free_seat_on_admission(
+    job: LockedJob, application: Application, *, cause_seq: int
+) -> None:
     """Offer a seat that is free in a settled line to a person who has just become eligible."""
     if job.status is not JobStatus.OPEN or not job.seats_free or job.awaits_draw:
         return

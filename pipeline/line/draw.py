@@ -8,7 +8,7 @@ from jobs.models import JobStatus
 from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
 from pipeline.domain.states import SYSTEM, EventType, Move
 from pipeline.line import sql
-from pipeline.line.effects import draw_ticket
+from pipeline.line.effects import ticket_as_effect
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
@@ -41,7 +41,7 @@ def draw_if_due(job: LockedJob) -> int | None:
     why: Any = {"cause_seq": entry.seq, "effective_at": job.draw_at}
     for application_id in drawn_order(seed, job.id, people):
         application = people[application_id]
-        application.ticket, application.tie = draw_ticket(job, 0)
+        application.ticket, application.tie = ticket_as_effect(job, 0)
         make_move(job, application, Move.PLACE, **why)
     job.freed_by.clear()  # the draw opens the seats
     write(job)  # the order that seats are filled by is read from the rows

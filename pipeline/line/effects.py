@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.domain.states import OUTCOMES, Move, Outcome, Status
+from pipeline.domain.states import OUTCOMES, Move, Status
 from pipeline.line.event_log import logged_time
 from pipeline.line.locked_job import LockedJob
-from pipeline.models import Application, ApplicationRow
+from pipeline.models import Application
 
 _IN_PLACE = (
     Move.VERIFY,
@@ -50,13 +50,13 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     elif move is Move.ACKNOWLEDGE:
         application.acknowledged_at = job.now
     elif application.status == Status.WAITLIST:
-        application.ticket, application.tie = draw_ticket(job, application.decay_count)
+        application.ticket, application.tie = ticket_as_effect(job, application.decay_count)
     elif application.status == Status.INACTIVE:
         application.outcome = OUTCOMES[move]
         application.ended_at = job.now
 
 
-def draw_ticket(job: LockedJob, misses: int) -> tuple[int, int]:
+def ticket_as_effect(job: LockedJob, misses: int) -> tuple[int, int]:
     """Draw the ticket and tie of a person who joins the waitlist with the next event.
 
     Without a miss it is the next ticket, which is then used up. With misses it is penalty_places
@@ -82,17 +82,3 @@ def effects_for_replay(application: Application) -> dict[str, Any]:
         "verify_by": application.verify_by and logged_time(application.verify_by),
     }
     return {name: value for name, value in known.items() if value is not None}
-
-
-def has_just_missed(application: Application | ApplicationRow) -> bool:
-    """Tell whether a person's last event is a miss.
-
-    Waiting after an offer means that they missed it. The end of the cool-down is kept until the
-    next offer, or until the place is given back.
-    """
-    back_in_line = (
-        application.status == Status.WAITLIST
-        and application.promoted_at is not None
-        and application.eligible_at is not None
-    )
-    return back_in_line or application.outcome == Outcome.LAPSED

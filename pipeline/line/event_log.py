@@ -36,7 +36,7 @@ class LogEntry:
 
     def sealed(self) -> LogEntry:
         """Return this row with its hash."""
-        self.hash = chained_hash(self.prev_hash, self)
+        self.hash = chained_log_hash(self.prev_hash, self)
         return self
 
 
@@ -50,7 +50,7 @@ def parse_logged_time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def chained_hash(prev_hash: bytes, row: Any) -> bytes:
+def chained_log_hash(prev_hash: bytes, row: Any) -> bytes:
     """Return the SHA-256 of the previous hash and the canonical form of this LogEntry or Event."""
     return sha256(prev_hash + canonical_log_row(row)).digest()
 

@@ -75,7 +75,7 @@ def lock_job(job_id: UUID) -> LockedJob:
     rows, types = fetch_in_one_trip(
         sql.LOCK_JOB, sql.READ_WEBHOOK_TYPES, parameters={"job": job_id}
     )
-    return _job_from_lock(rows, types)
+    return _lock_row_as_job(rows, types)
 
 
 def lock_job_of(
@@ -96,7 +96,7 @@ def lock_job_of(
     )
     if not found:
         raise ApplicationNotFound
-    job = _job_from_lock(rows, types)
+    job = _lock_row_as_job(rows, types)
     attach_locked_row(job, found[0])
     return job
 
@@ -124,7 +124,7 @@ def lock_job_for(
     after = [sql.READ_APPLICATIONS] if application_ids else []
     texts = [*before, sql.LOCK_JOB, sql.READ_WEBHOOK_TYPES, sql.READ_PEOPLE, *after]
     found = dict(zip(texts, fetch_in_one_trip(*texts, parameters=values), strict=True))
-    job = _job_from_lock(found[sql.LOCK_JOB], found[sql.READ_WEBHOOK_TYPES])
+    job = _lock_row_as_job(found[sql.LOCK_JOB], found[sql.READ_WEBHOOK_TYPES])
     for row in found.get(sql.READ_APPLICATIONS, ()):
         attach_locked_row(job, row)
     return job, LockedPeople(found[sql.READ_PEOPLE])
@@ -155,7 +155,7 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the unlocked job that has been due for longest, if there is one."""
     (rows,) = fetch_in_one_trip(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
-    return _job_from_lock(rows, [(each,) for each in rows[0][-1]]) if rows else None
+    return _lock_row_as_job(rows, [(each,) for each in rows[0][-1]]) if rows else None
 
 
 def locked_application(row: Row) -> Application:
@@ -170,12 +170,12 @@ def attach_locked_row(job: LockedJob, row: Row) -> Application:
     return application
 
 
-def _job_from_lock(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
+def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
     if not rows:
         raise JobNotFound
     row = rows[0]
     hot = dict(zip(sql.HOT, row, strict=False))
-    policy = _policy_from_lock(*[hot.pop(name) for name in POLICY_FIELDS])
+    policy = _lock_row_as_policy(*[hot.pop(name) for name in POLICY_FIELDS])
     hot["status"] = JobStatus(hot["status"])
     ahead = timedelta(seconds=hot["clock_offset_seconds"])
     if ahead and hot["next_due_at"]:
@@ -190,6 +190,6 @@ def _job_from_lock(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
 
 
 @lru_cache(maxsize=1_024)
-def _policy_from_lock(*values: Any) -> Policy:
+def _lock_row_as_policy(*values: Any) -> Policy:
     """Return the policy, cached: policies are few and frozen, so each is validated once."""
     return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))

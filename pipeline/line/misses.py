@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from applicants.models import ERASED
 from pipeline.domain.errors import AlreadyApplied, NotReinstatable
-from pipeline.domain.states import Actor, Move, Outcome
-from pipeline.line.admission import offer_free_seat
+from pipeline.domain.states import Actor, Move, Outcome, Status
+from pipeline.line.admission import offer_free_seat_on_admission
 from pipeline.line.event_log import LogEntry, logged_time
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
@@ -104,7 +104,7 @@ def read_last_miss(application: Application | ApplicationRow) -> LastMiss:
     return LastMiss(*rows[0])
 
 
-def give_place_back(
+def give_missed_place_back(
     job: LockedJob,
     application: Application,
     miss: LastMiss,
@@ -135,5 +135,19 @@ def give_place_back(
         cause_seq=miss.seq,
         facts=facts,
     )
-    offer_free_seat(job, application, cause_seq=entry.seq)
+    offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
     return entry
+
+
+def has_just_missed(application: Application | ApplicationRow) -> bool:
+    """Tell whether a person's last event is a miss.
+
+    Waiting after an offer means that they missed it. The end of the cool-down is kept until the
+    next offer, or until the place is given back.
+    """
+    back_in_line = (
+        application.status == Status.WAITLIST
+        and application.promoted_at is not None
+        and application.eligible_at is not None
+    )
+    return back_in_line or application.outcome == Outcome.LAPSED

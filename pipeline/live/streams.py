@@ -16,7 +16,7 @@ from django.http import parse_cookie
 from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, HubWatcher
 from pipeline.web.asgi_types import Message, Receive, Send, until_asgi_client_gone
-from pipeline.web.client_address import client_network_of
+from pipeline.web.client_address import network_of_client_address
 
 PREFIX = "/live/"
 # How often a silent stream sends a sign of life, so that no proxy closes it.
@@ -40,7 +40,7 @@ async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None
     session_key = parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME, "")
     if token is None or not token.is_for(session_key):
         return await _refuse_stream(send, 204)
-    address = client_network_of((scope.get("client") or ("",))[0])
+    address = network_of_client_address((scope.get("client") or ("",))[0])
     try:
         with hub.watching(token, address=address, session_key=session_key) as watcher:
             await _stream_news(watcher, receive, send)

@@ -21,7 +21,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
-from applicants.mail import masked_address
+from applicants.addresses import masked_address
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _SUFFIX = ".json"
 
 
 @dataclass(frozen=True, slots=True)
-class Mail:
+class DevMail:
     """Stored email. Its name sorts by time."""
 
     name: str
@@ -79,13 +79,15 @@ def dev_mail_part(message: EmailMessage, content_type: str) -> str:
     return ""
 
 
-def keep_dev_mail(to: str, subject: str, text: str, *, html: str = "", calendar: str = "") -> Mail:
+def keep_dev_mail(
+    to: str, subject: str, text: str, *, html: str = "", calendar: str = ""
+) -> DevMail:
     """Store an email, and delete the oldest of its kind beyond MOST_KEPT."""
     folder = settings.DEV_MAIL_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_private = not html  # only emails about events have HTML
     name = f"{time.time_ns():020d}-{secrets.token_hex(4)}{PRIVATE if is_private else ''}"
-    mail = Mail(name, to, subject, text, html, calendar)
+    mail = DevMail(name, to, subject, text, html, calendar)
     unfinished = folder / f"{mail.name}.part"
     unfinished.touch(mode=0o600)
     unfinished.write_text(json.dumps(asdict(mail)), encoding="utf-8")
@@ -96,17 +98,17 @@ def keep_dev_mail(to: str, subject: str, text: str, *, html: str = "", calendar:
     return mail
 
 
-def newest_dev_mails() -> list[Mail]:
+def newest_dev_mails() -> list[DevMail]:
     """Return the stored emails, newest first."""
     return [mail for mail in map(read_dev_mail, _dev_mail_names()) if mail]
 
 
-def read_dev_mail(name: str) -> Mail | None:
+def read_dev_mail(name: str) -> DevMail | None:
     """Return the stored email with this name, or None."""
     if not _NAME.fullmatch(name):
         return None
     with suppress(FileNotFoundError):
-        return Mail(**json.loads(_dev_mail_path(name).read_text(encoding="utf-8")))
+        return DevMail(**json.loads(_dev_mail_path(name).read_text(encoding="utf-8")))
     return None
 
 

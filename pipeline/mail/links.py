@@ -50,7 +50,7 @@ def unsubscribe_link(what: str, of: UUID | int) -> str:
     return f"{settings.SITE_URL}/unsubscribe/{token}/"
 
 
-def read_unsubscribe_token(token: str) -> tuple[str, str] | None:
+def read_unsubscribe_link_token(token: str) -> tuple[str, str] | None:
     """Return the kind of emails and the id of the person; None if the token is forged."""
     try:
         what, of = signing.loads(token, salt=_UNSUBSCRIBE)

@@ -56,7 +56,7 @@ class NotReady(Exception):
     """A wait for a condition timed out."""
 
 
-def on_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:
+def supervise_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:
     """Call `handler` when we are asked to end. Under nohup, a hang-up is ignored."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -89,10 +89,10 @@ class Supervisor:
 
     def __enter__(self) -> Supervisor:
 
-        def note_signal(number: int, frame: FrameType | None) -> None:
+        def note_supervised_signal(number: int, frame: FrameType | None) -> None:
             self.is_stopping = True
 
-        on_stop_signals(note_signal)
+        supervise_stop_signals(note_supervised_signal)
         try:
             for program in self._programs.values():
                 self._start(program)
@@ -141,7 +141,7 @@ class Supervisor:
     def _tick(self) -> None:
         for name, process in list(self._running.items()):
             if process.poll() is not None:
-                _kill_program_session(process.pid)
+                _kill_supervised_session(process.pid)
                 self._note_end(name, process)
         for name, due in list(self._due.items()):
             if time.monotonic() >= due:
@@ -173,12 +173,12 @@ class Supervisor:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=max(0.0, until - time.monotonic()))
         for process in self._running.values():
-            _kill_program_session(process.pid)
+            _kill_supervised_session(process.pid)
             if process.stdin:
                 process.stdin.close()
 
 
-def _kill_program_session(leader: int) -> None:
+def _kill_supervised_session(leader: int) -> None:
     """Kill the processes that a program left behind, all of which are in its own session.
 
     Waits a little until they are gone, because a living one counts as a user of the database.

@@ -24,7 +24,9 @@ FOUND_BY_KIND = (
 ).split()
 
 
-def _model_choices(words: type[Status | Outcome | EventType | ActorKind]) -> list[tuple[str, str]]:
+def _line_model_choices(
+    words: type[Status | Outcome | EventType | ActorKind],
+) -> list[tuple[str, str]]:
     return [(word.value, word.value) for word in words]
 
 
@@ -56,8 +58,8 @@ class Application(models.Model):
         Applicant, models.PROTECT, related_name="applications", db_index=False
     )
     name = models.CharField(max_length=NAME_LENGTH)
-    status = models.CharField(max_length=22, choices=_model_choices(Status))
-    outcome = models.CharField(max_length=10, null=True, choices=_model_choices(Outcome))  # noqa: DJ001
+    status = models.CharField(max_length=22, choices=_line_model_choices(Status))
+    outcome = models.CharField(max_length=10, null=True, choices=_line_model_choices(Outcome))  # noqa: DJ001
     ticket = models.BigIntegerField(null=True)
     tie = models.BigIntegerField(null=True)
     decay_count = models.IntegerField(default=0)
@@ -231,11 +233,11 @@ class Event(models.Model):
     job_id = models.UUIDField()
     seq = models.BigIntegerField()
     application_id = models.UUIDField(null=True)
-    event = models.CharField(max_length=20, choices=_model_choices(EventType))
+    event = models.CharField(max_length=20, choices=_line_model_choices(EventType))
     from_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
     to_status = models.CharField(max_length=22, null=True)  # noqa: DJ001
     outcome = models.CharField(max_length=10, null=True)  # noqa: DJ001
-    actor_kind = models.CharField(max_length=9, choices=_model_choices(ActorKind))
+    actor_kind = models.CharField(max_length=9, choices=_line_model_choices(ActorKind))
     actor_id = models.UUIDField(null=True)
     cause_seq = models.BigIntegerField(null=True)
     policy_version = models.IntegerField()

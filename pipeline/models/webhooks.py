@@ -120,10 +120,10 @@ class WebhookDelivery(models.Model):
     @property
     def webhook_id(self) -> str:
         """Return the header by which receivers know it again."""
-        return webhook_message_id(self.id)
+        return webhook_model_message_id(self.id)
 
 
-def webhook_message_id(delivery_id: UUID) -> str:
+def webhook_model_message_id(delivery_id: UUID) -> str:
     """Return the `webhook-id` of a delivery."""
     return f"msg_{delivery_id.hex}"
 

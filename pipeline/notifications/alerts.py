@@ -1,4 +1,4 @@
-"""Alerts: conditions that a company's members are alerted to, looked for every few minutes."""
+"""Alerts to a company's members; their conditions are checked every few minutes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
 from pipeline.models import Contest, Email, EmailState, Heartbeat
 from pipeline.notifications.applicant_emails import OVER
-from pipeline.notifications.company_emails import DAY, alert_company
+from pipeline.notifications.company_emails import DAY, email_alert_to_company
 from pipeline.selectors.health import health_of_decay_worker
 from tasks.models import Task
 from tasks.models.statuses import Status
@@ -39,7 +39,7 @@ def raise_company_alerts() -> dict[str, int]:
         *_alerts_of_undelivered_emails(since),
         *_alerts_of_contests(since, now),
     ]:
-        raised[kind] += alert_company(company_id, kind, about=about)
+        raised[kind] += email_alert_to_company(company_id, kind, about=about)
     Heartbeat.objects.update_or_create(worker=LOOKED, defaults={"completed_at": now})
     return {kind: number for kind, number in raised.items() if number}
 

@@ -20,12 +20,12 @@ from applicants.models import Applicant
 from jobs.models import JobStatus
 from pipeline.database.instants import database_now
 from pipeline.domain.states import EventType, Outcome, Reason, Status
-from pipeline.forecast.statements import read_prospects
+from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application, Contest, Email, EmailState, Event
 from pipeline.notifications.message_parts import Facts, Message
 from pipeline.notifications.messages import (
-    is_offer_event,
+    event_has_offer_message,
     kind_of_event_email,
     message_for,
     reminder_message,
@@ -60,19 +60,21 @@ def send_applicant_email(cause: Cause) -> str:
 
     Raises tasks.errors.Retry when the mail server cannot take it now.
     """
-    application, event = _application_and_event(cause)
+    application, event = _application_and_event_to_email(cause)
     if application is None or event is None or application.applicant.is_erased:
         return "NONE"
-    offer, deadline = _offer_of_event(event)
-    message = _applicant_message(cause, application, event, offer)
+    offer, deadline = _offer_in_applicant_email(event)
+    message = _applicant_email_message(cause, application, event, offer)
     was_drawn_a_seat = event.event == EventType.PLACED and application.status != Status.WAITLIST
     if message is None or was_drawn_a_seat:  # the offer has an email of its own
         return "NONE"
-    row = _email_record(cause, event, application)
+    row = _applicant_email_record(cause, event, application)
     if row.state != EmailState.QUEUED:
         return row.state
-    if is_emailed_offer_over(application, event) or _is_undone_import(application, event):
-        return _note_email_state(row, EmailState.FAILED, problem=OVER)
+    if is_offer_in_applicant_email_over(application, event) or _is_applicant_email_of_undone_import(
+        application, event
+    ):
+        return _note_applicant_email_state(row, EmailState.FAILED, problem=OVER)
     email = render_message_as_email(message, to=application.applicant.email, email_id=row.id)
     if cause.reminder:
         render_unsubscribe_header(
@@ -84,22 +86,22 @@ def send_applicant_email(cause: Cause) -> str:
     try:
         message_id = mail.hand_over_mail(email)
     except mail.Refused as refused:
-        return _note_email_state(row, EmailState.FAILED, problem=refused.code)
+        return _note_applicant_email_state(row, EmailState.FAILED, problem=refused.code)
     finally:
-        _forget_erased_recipient(application.applicant)
-    return _note_email_state(row, EmailState.SENT, message_id=message_id)
+        _forget_erased_applicant_email(application.applicant)
+    return _note_applicant_email_state(row, EmailState.SENT, message_id=message_id)
 
 
 def give_up_applicant_email(cause: Cause) -> None:
     """Record that an email failed for the last time."""
-    application, event = _application_and_event(cause)
+    application, event = _application_and_event_to_email(cause)
     if application is not None and event is not None:
-        row = _email_record(cause, event, application)
+        row = _applicant_email_record(cause, event, application)
         if row.state == EmailState.QUEUED:
-            _note_email_state(row, EmailState.FAILED, problem=UNREACHABLE)
+            _note_applicant_email_state(row, EmailState.FAILED, problem=UNREACHABLE)
 
 
-def is_emailed_offer_open(application: Application, seq: int) -> bool:
+def is_offer_in_applicant_email_open(application: Application, seq: int) -> bool:
     """Tell if the offer that an event made is the application's current one, and not over."""
     return (
         application.status == Status.PENDING_ACKNOWLEDGMENT
@@ -109,15 +111,15 @@ def is_emailed_offer_open(application: Application, seq: int) -> bool:
     )
 
 
-def is_emailed_offer_over(application: Application, event: Event) -> bool:
+def is_offer_in_applicant_email_over(application: Application, event: Event) -> bool:
     """Tell if an event offers a seat or extends its deadline, and that offer is not open now."""
-    if not is_offer_event(event) and event.event != EventType.DEADLINE_EXTENDED:
+    if not event_has_offer_message(event) and event.event != EventType.DEADLINE_EXTENDED:
         return False
-    offer, _ = _offer_of_event(event)
-    return offer is None or not is_emailed_offer_open(application, offer.seq)
+    offer, _ = _offer_in_applicant_email(event)
+    return offer is None or not is_offer_in_applicant_email_open(application, offer.seq)
 
 
-def _is_undone_import(application: Application, event: Event) -> bool:
+def _is_applicant_email_of_undone_import(application: Application, event: Event) -> bool:
     """Tell if an event added somebody whom the company has removed again by undoing its import."""
     if event.event != EventType.APPLIED or application.outcome != Outcome.REMOVED:
         return False
@@ -140,7 +142,7 @@ def applicant_email_facts(application: Application, offer: links.Offer | None) -
     place = seen.position if seen else None
     is_deferring = seen and application.not_before and application.not_before > seen.now
     is_open = application.job.status == JobStatus.OPEN and not is_deferring
-    known = read_prospects({application.job_id: place}) if place and is_open else {}
+    known = read_prospects_with_statements({application.job_id: place}) if place and is_open else {}
     return Facts(
         job_title=application.job.posting.title,
         company=application.job.company.name,
@@ -157,31 +159,31 @@ def applicant_email_facts(application: Application, offer: links.Offer | None) -
     )
 
 
-def kind_of_email(cause: Cause, event: Event) -> str:
+def kind_of_applicant_email(cause: Cause, event: Event) -> str:
     """Return the kind of the email of a cause."""
     return cause.reminder or kind_of_event_email(event)
 
 
-def id_of_email(cause: Cause, kind: str) -> UUID:
+def id_of_applicant_email(cause: Cause, kind: str) -> UUID:
     """Return the id of the email of a cause, the same in each attempt."""
     return uuid5(_NAMES, f"{cause.application_id}:{cause.seq}:{kind}:{cause.number}")
 
 
-def recorded_message(row: Email) -> Message | None:
+def recorded_applicant_email(row: Email) -> Message | None:
     """Compose a recorded email anew, with the deadline that it named; None if it is gone."""
     reminder = row.kind if row.kind in (HALF, HOUR) else ""
     cause = Cause(row.application_id, row.seq, reminder=reminder, number=row.number)
-    application, event = _application_and_event(cause)
+    application, event = _application_and_event_to_email(cause)
     if application is None or event is None or application.applicant.is_erased:
         return None
-    offer, deadline = _offer_of_event(event)
+    offer, deadline = _offer_in_applicant_email(event)
     facts = replace(applicant_email_facts(application, offer), deadline=deadline)
     if not reminder:
         return message_for(event, replace(facts, answer=_answer_to_email(event)))
     return reminder_message(facts, deadline) if deadline else None
 
 
-def _application_and_event(cause: Cause) -> tuple[Application | None, Event | None]:
+def _application_and_event_to_email(cause: Cause) -> tuple[Application | None, Event | None]:
     rows = Application.objects.select_related("applicant", "job__posting", "job__company")
     application = rows.filter(id=cause.application_id).first()
     if application is None:
@@ -190,19 +192,19 @@ def _application_and_event(cause: Cause) -> tuple[Application | None, Event | No
     return application, events.filter(seq=cause.seq).first()
 
 
-def _offer_of_event(event: Event) -> tuple[links.Offer | None, datetime | None]:
+def _offer_in_applicant_email(event: Event) -> tuple[links.Offer | None, datetime | None]:
     """Return the offer that an event makes or is about, and its last deadline."""
     earlier = Event.objects.filter(application_id=event.application_id, seq__lte=event.seq)
     deadline: datetime | None = None
     for each in earlier.order_by("-seq")[:10]:
         if deadline is None and each.data.get("deadline"):
             deadline = datetime.fromisoformat(each.data["deadline"])
-        if is_offer_event(each) and each.application_id:
+        if event_has_offer_message(each) and each.application_id:
             return links.Offer(each.application_id, each.seq), deadline
     return None, None
 
 
-def _applicant_message(
+def _applicant_email_message(
     cause: Cause, application: Application, event: Event, offer: links.Offer | None
 ) -> Message | None:
     facts = applicant_email_facts(application, offer)
@@ -219,11 +221,11 @@ def _answer_to_email(event: Event) -> str:
     return answered.values_list("answer_text", flat=True).first() or ""
 
 
-def _email_record(cause: Cause, event: Event, application: Application) -> Email:
+def _applicant_email_record(cause: Cause, event: Event, application: Application) -> Email:
     """Find or create the record of an email. In a sandbox it counts as sent: nothing leaves one."""
-    kind = kind_of_email(cause, event)
+    kind = kind_of_applicant_email(cause, event)
     row, _ = Email.objects.get_or_create(
-        id=id_of_email(cause, kind),
+        id=id_of_applicant_email(cause, kind),
         defaults={
             "application_id": cause.application_id,
             "seq": cause.seq,
@@ -235,13 +237,13 @@ def _email_record(cause: Cause, event: Event, application: Application) -> Email
     return row
 
 
-def _note_email_state(row: Email, state: EmailState, **columns: str) -> str:
+def _note_applicant_email_state(row: Email, state: EmailState, **columns: str) -> str:
     still_queued = Email.objects.filter(id=row.id, state=EmailState.QUEUED)
     still_queued.update(state=state, state_at=Now(), **columns)
     return state
 
 
-def _forget_erased_recipient(recipient: Applicant) -> None:
+def _forget_erased_applicant_email(recipient: Applicant) -> None:
     """Delete a developer's copy of an email to a person who was erased while it was composed.
 
     The erasure could not delete it because it did not exist yet.

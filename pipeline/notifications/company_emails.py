@@ -44,8 +44,9 @@ class AlertWords:
 ALERT_WORDS: dict[str, AlertWords] = {
     "DECAY_SILENT": AlertWords(
         "Deadlines are not being enforced",
-        "The worker that passes missed seats on has been silent for more than a minute. Deadlines"
-        " still count, but nobody moves up until somebody acts. Restart it (manage.py run_decay).",
+        "The decay worker has not run for more than a minute. Deadlines still count, but the next"
+        " person is not offered a seat until somebody changes the job. Start the worker"
+        " (manage.py run_decay).",
         "/company/system/",
         "System status",
     ),
@@ -94,8 +95,8 @@ ALERT_WORDS: dict[str, AlertWords] = {
     ),
     "WEBHOOK_DISABLED": AlertWords(
         "A webhook endpoint was switched off",
-        "An endpoint did not take its deliveries for too long, or said that it is gone, so nothing"
-        " is sent to it any more.",
+        "We switched off a webhook endpoint, because every delivery to it failed for three days or"
+        " it answered 410 Gone.",
         "/company/webhooks/",
         "Webhooks",
         Action.MANAGE_WEBHOOKS,
@@ -103,7 +104,7 @@ ALERT_WORDS: dict[str, AlertWords] = {
 }
 
 
-def alert_company(company_id: UUID, kind: str, *, about: str = "") -> int:
+def email_alert_to_company(company_id: UUID, kind: str, *, about: str = "") -> int:
     """Email the members who want alerts and may see the page; once a day for the same thing.
 
     `kind` is a key of ALERT_WORDS, `about` what tells one thing from another: an id. Returns how
@@ -128,7 +129,7 @@ def alert_company(company_id: UUID, kind: str, *, about: str = "") -> int:
     return sum(each.is_new for each in enqueue_many(tasks)) if tasks else 0
 
 
-def enqueue_digests() -> int:
+def enqueue_company_digest_emails() -> int:
     """Enqueue today's digest for every member who wants it; return how many."""
     if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
         return 0
@@ -145,28 +146,28 @@ def enqueue_digests() -> int:
     return sum(each.is_new for each in enqueue_many(tasks)) if tasks else 0
 
 
-def send_alert(membership_id: int, kind: str, day: str, task_id: UUID) -> str:
+def send_company_alert_email(membership_id: int, kind: str, day: str, task_id: UUID) -> str:
     """Send an alert to a member; return what became of it, in a word."""
-    member = _member_to_email(membership_id)
+    member = _member_to_send_company_email(membership_id)
     if member is None or not member.alerts:
         return "unwanted"
-    return _send_to_member(
-        member, company_alert_message(member.company.name, kind), ALERTS, task_id
+    return _send_company_email(
+        member, company_alert_email(member.company.name, kind), ALERTS, task_id
     )
 
 
-def send_digest(membership_id: int, day: str, task_id: UUID) -> str:
+def send_company_digest_email(membership_id: int, day: str, task_id: UUID) -> str:
     """Send a digest to a member; nothing when there is nothing to tell."""
-    member = _member_to_email(membership_id)
+    member = _member_to_send_company_email(membership_id)
     if member is None or not member.digest:
         return "unwanted"
-    message = company_digest_message(
-        member.company.name, date.fromisoformat(day), _digest_figures(member)
+    message = company_digest_email(
+        member.company.name, date.fromisoformat(day), _figures_in_company_digest(member)
     )
-    return _send_to_member(member, message, DIGEST, task_id) if message else "nothing"
+    return _send_company_email(member, message, DIGEST, task_id) if message else "nothing"
 
 
-def company_alert_message(company: str, kind: str) -> Message:
+def company_alert_email(company: str, kind: str) -> Message:
     """Compose an alert."""
     words = ALERT_WORDS[kind]
     link = settings.SITE_URL + words.path
@@ -187,7 +188,7 @@ class JobFigures:
     misses: int
 
 
-def company_digest_message(company: str, day: date, figures: list[JobFigures]) -> Message | None:
+def company_digest_email(company: str, day: date, figures: list[JobFigures]) -> Message | None:
     """Compose a digest; None when no job of the company is open."""
     if not figures:
         return None
@@ -204,12 +205,12 @@ def company_digest_message(company: str, day: date, figures: list[JobFigures]) -
     return Message(f"{company}: your jobs on {day.day} {day:%B %Y}", tuple(paragraphs))
 
 
-def _member_to_email(membership_id: int) -> Membership | None:
+def _member_to_send_company_email(membership_id: int) -> Membership | None:
     members = Membership.objects.select_related("user", "company")
     return members.filter(id=membership_id, user__is_active=True).first()
 
 
-def _digest_figures(member: Membership) -> list[JobFigures]:
+def _figures_in_company_digest(member: Membership) -> list[JobFigures]:
     open_jobs = Job.objects.filter(company_id=member.company_id, status=JobStatus.OPEN)
     jobs = list(open_jobs.select_related("posting").order_by("-id")[:MOST_JOBS])
     activity = recent_activity([job.id for job in jobs], DAY)
@@ -227,7 +228,7 @@ def _digest_figures(member: Membership) -> list[JobFigures]:
     ]
 
 
-def _send_to_member(member: Membership, message: Message, what: str, task_id: UUID) -> str:
+def _send_company_email(member: Membership, message: Message, what: str, task_id: UUID) -> str:
     email = render_message_as_email(
         message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id))
     )

@@ -9,9 +9,9 @@ from pipeline.notifications.company_emails import (
     ALERT_TASK,
     ALERT_WORDS,
     DIGEST_TASK,
-    enqueue_digests,
-    send_alert,
-    send_digest,
+    enqueue_company_digest_emails,
+    send_company_alert_email,
+    send_company_digest_email,
 )
 from tasks.context import Context
 from tasks.errors import Fatal
@@ -23,7 +23,7 @@ DIGESTS, CONDITIONS = "email.digests", "email.alerts"
 _NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def _member_email_schema(**more: Any) -> dict[str, Any]:
+def _company_task_schema(**more: Any) -> dict[str, Any]:
     member = {"type": "integer", "minimum": 1}
     properties = {"membership": member, "day": {"type": "string", "format": "date"}, **more}
     return {
@@ -39,11 +39,13 @@ def _member_email_schema(**more: Any) -> dict[str, Any]:
     queue="email",
     timeout_seconds=60,
     max_attempts=10,
-    schema=_member_email_schema(kind={"enum": list(ALERT_WORDS)}),
+    schema=_company_task_schema(kind={"enum": list(ALERT_WORDS)}),
 )
 def send_company_alert_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send an alert to a member: {"outcome"}."""
-    outcome = send_alert(payload["membership"], payload["kind"], payload["day"], context.task_id)
+    outcome = send_company_alert_email(
+        payload["membership"], payload["kind"], payload["day"], context.task_id
+    )
     return {"outcome": outcome}
 
 
@@ -52,33 +54,35 @@ def send_company_alert_in_task(payload: dict[str, Any], context: Context) -> dic
     queue="email",
     timeout_seconds=60,
     max_attempts=10,
-    schema=_member_email_schema(),
+    schema=_company_task_schema(),
 )
 def send_company_digest_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Send a digest to a member: {"outcome"}."""
-    return {"outcome": send_digest(payload["membership"], payload["day"], context.task_id)}
+    return {
+        "outcome": send_company_digest_email(payload["membership"], payload["day"], context.task_id)
+    }
 
 
 @task_type(key=DIGESTS, queue="email", cap=1, schema=_NOTHING)
 def start_company_digests_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Enqueue the digests of this day: {"digests"}."""
-    _check_company_email_task(context)
-    return {"digests": enqueue_digests()}
+    _refuse_company_task(context)
+    return {"digests": enqueue_company_digest_emails()}
 
 
 @task_type(key=CONDITIONS, queue="upkeep", cap=1, schema=_NOTHING)
 def raise_company_alerts_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Alert companies to what needs them: the number of emails of each kind."""
-    _check_company_email_task(context)
+    _refuse_company_task(context)
     return raise_company_alerts()
 
 
-def ensure_company_emails() -> None:
+def ensure_company_tasks() -> None:
     """Schedule both. Safe to call at every start, and by many processes at once."""
     schedules.ensure_schedule("Digests", EVERY_MORNING, DIGESTS)
     schedules.ensure_schedule("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
 
 
-def _check_company_email_task(context: Context) -> None:
+def _refuse_company_task(context: Context) -> None:
     if context.owner_id is not None:
         raise Fatal("this is done for the site, not for a company")

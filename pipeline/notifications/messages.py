@@ -29,7 +29,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     Its last line is the head of the job's log, so that every mailbox keeps a copy that the owner of
     the database cannot change.
     """
-    if not event_has_email(event):
+    if not event_has_message(event):
         return None
     message = MAILS[kind_of_event_email(event)](event, facts)
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
@@ -40,7 +40,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
 
 
-def event_has_email(event: EventForMail) -> bool:
+def event_has_message(event: EventForMail) -> bool:
     """Tell if an applicant gets an email about an event.
 
     An unverified application has none: its address may be a stranger's.
@@ -61,7 +61,7 @@ def kind_of_event_email(event: EventForMail) -> str:
     return event.event if event.event in OF_CONTESTS else event.outcome or event.event
 
 
-def is_offer_event(event: EventForMail) -> bool:
+def event_has_offer_message(event: EventForMail) -> bool:
     """Tell if an event offers a seat that must be confirmed."""
     offers = (EventType.PROMOTED, EventType.APPLIED)
     return event.event in offers and event.to_status == Status.PENDING_ACKNOWLEDGMENT
@@ -163,7 +163,7 @@ def _message_about_withdrawal(facts: Facts) -> Paragraph:
     )
 
 
-def _extension_message(event: EventForMail, facts: Facts) -> Message:
+def _message_about_extension(event: EventForMail, facts: Facts) -> Message:
     deadline = event.data["deadline"]
     until = time_here_and_in_utc(deadline, facts.zone)
     subject = (
@@ -211,7 +211,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.APPLIED: _applied_message,
     EventType.VERIFIED: _place_message("You are in line for “{job}” at {company}"),
     EventType.PROMOTED: _offer_message,
-    EventType.DEADLINE_EXTENDED: _extension_message,
+    EventType.DEADLINE_EXTENDED: _message_about_extension,
     EventType.ACKNOWLEDGED: _notice_message(
         "Your seat for “{job}” is confirmed",
         ("See your application, or withdraw:", "application_link", "My application"),

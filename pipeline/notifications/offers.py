@@ -26,10 +26,10 @@ from pipeline.notifications.applicant_emails import (
     OVER,
     UNREACHABLE,
     Cause,
-    is_emailed_offer_open,
+    is_offer_in_applicant_email_open,
     send_applicant_email,
 )
-from pipeline.notifications.messages import is_offer_event
+from pipeline.notifications.messages import event_has_offer_message
 from pipeline.services.extend import extend_deadline
 from tasks.enqueue import enqueue
 
@@ -76,8 +76,8 @@ def watch_offer(application_id: UUID, seq: int) -> str:
 
     Raises tasks.errors.Retry when the mail server cannot take a reminder now.
     """
-    application = _offered_application(application_id)
-    if application is None or not is_emailed_offer_open(application, seq):
+    application = _watched_offer_application(application_id)
+    if application is None or not is_offer_in_applicant_email_open(application, seq):
         close_offer_reminders(application_id, seq, OVER)
         return "over"
     now = database_now()
@@ -88,7 +88,7 @@ def watch_offer(application_id: UUID, seq: int) -> str:
     close_offer_reminders(application_id, seq, OVER, but=due[-1])
     if due[-1] == GUARD:
         return "too late"
-    offer = _offer_email(application_id, seq)
+    offer = _email_of_watched_offer(application_id, seq)
     if application.applicant.reminders and offer is not None and offer.state == EmailState.SENT:
         return send_applicant_email(Cause(application_id, seq, reminder=due[-1]))
     return "nothing"
@@ -100,15 +100,15 @@ def guard_offer(application_id: UUID, seq: int) -> str:
     It is called shortly before the deadline. After an extension it need not be called again: an
     offer is extended once.
     """
-    application = _offered_application(application_id)
-    if application is None or not is_emailed_offer_open(application, seq):
+    application = _watched_offer_application(application_id)
+    if application is None or not is_offer_in_applicant_email_open(application, seq):
         return "over"
     done, times = "nothing", _offer_times(application)
-    email = _offer_email(application_id, seq)
+    email = _email_of_watched_offer(application_id, seq)
     # It was neither taken by the mail server nor refused permanently.
     if email is None or email.state == EmailState.QUEUED or email.problem == UNREACHABLE:
         window = times.deadline - times.offered_at
-        done = "extended" if _extend_offer(application_id, window) else "too late"
+        done = "extended" if _extend_watched_offer(application_id, window) else "too late"
         application.refresh_from_db(fields=["acknowledge_by"])
     _watch_offer_again(application, seq, database_now())
     return done
@@ -128,8 +128,13 @@ def extend_offer_for_email_delay(application_id: UUID, seq: int) -> bool:
     once in a promotion.
     """
     event = Event.objects.filter(application_id=application_id, seq=seq).first()
-    row = _offer_email(application_id, seq)
-    if event is None or row is None or row.state != EmailState.SENT or not is_offer_event(event):
+    row = _email_of_watched_offer(application_id, seq)
+    if (
+        event is None
+        or row is None
+        or row.state != EmailState.SENT
+        or not event_has_offer_message(event)
+    ):
         return False
     zone = event.data.get(TIME_ZONE, "")
     quiet = Job.objects.get(id=event.job_id).policy.quiet_hours(zone)
@@ -138,10 +143,12 @@ def extend_offer_for_email_delay(application_id: UUID, seq: int) -> bool:
     if delay <= max(LEAST_DELAY, window * LEAST_PART):
         return False
     application = Application.objects.get(id=application_id)
-    return is_emailed_offer_open(application, seq) and _extend_offer(application_id, delay)
+    return is_offer_in_applicant_email_open(application, seq) and _extend_watched_offer(
+        application_id, delay
+    )
 
 
-def _offered_application(application_id: UUID) -> Application | None:
+def _watched_offer_application(application_id: UUID) -> Application | None:
     rows = Application.objects.select_related("applicant", "job")
     return rows.filter(id=application_id).first()
 
@@ -166,12 +173,12 @@ def _watch_offer_again(application: Application, seq: int, now: datetime) -> Non
         )
 
 
-def _offer_email(application_id: UUID, seq: int) -> Email | None:
+def _email_of_watched_offer(application_id: UUID, seq: int) -> Email | None:
     rows = Email.objects.filter(application_id=application_id, seq=seq, number=0)
     return rows.exclude(kind__in=(HALF, HOUR)).first()
 
 
-def _extend_offer(application_id: UUID, lost: timedelta) -> bool:
+def _extend_watched_offer(application_id: UUID, lost: timedelta) -> bool:
     """Extend a deadline by lost time, at most by one window of the job's policy as it is now."""
     job_window = Application.objects.values_list("job__acknowledgment_window_seconds", flat=True)
     most_seconds = job_window.get(id=application_id)

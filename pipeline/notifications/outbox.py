@@ -14,7 +14,7 @@ from pipeline.domain.states import TIME_ZONE, ActorKind, EventType, Reason
 from pipeline.line import follow_up
 from pipeline.line.event_log import LogEntry, parse_logged_time
 from pipeline.line.locked_job import LockedJob
-from pipeline.notifications.messages import event_has_email, is_offer_event
+from pipeline.notifications.messages import event_has_message, event_has_offer_message
 from pipeline.notifications.offers import (
     GUARD,
     GUARD_PRIORITY,
@@ -33,6 +33,7 @@ from tasks.payloads import CheckedPayload
 EVENT, BULK = "email.event", "email.bulk"  # the types of the tasks
 # An offer has a deadline, so its email goes before the others; imports and closed lines wait.
 EVENT_PRIORITY, BULK_PRIORITY = 20, -20
+registered_type = cache(registry.find_registered_type)
 
 
 def start_outbox() -> None:
@@ -46,21 +47,21 @@ def outbox_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
         return []
     if job.is_test:
         return list(_outbox_tasks_of_sandbox(job, entries))
-    offered = {entry.application_id for entry in entries if is_offer_event(entry)}
+    offered = {entry.application_id for entry in entries if event_has_offer_message(entry)}
     return [
         task
         for entry in entries
         # Whoever proves the address and is offered a seat at once gets one email, the offer.
-        if event_has_email(entry)
+        if event_has_message(entry)
         if entry.event != EventType.VERIFIED or entry.application_id not in offered
         for task in _outbox_tasks_of(job, entry)
     ]
 
 
 def _outbox_tasks_of(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
-    if is_offer_event(entry):
+    if event_has_offer_message(entry):
         yield _outbox_task(EVENT, entry, OFFER_PRIORITY)
-        if (times := _logged_offer_times(job, entry)) is not None:
+        if (times := _offer_times_for_outbox(job, entry)) is not None:
             guarded = next(at for at, what in offer_checkpoints(times) if what == GUARD)
             yield _outbox_task(GUARD_TASK, entry, GUARD_PRIORITY, run_after=guarded)
             reminded = first_offer_reminder(times, after=entry.at)
@@ -85,23 +86,23 @@ def _outbox_tasks_of_sandbox(job: LockedJob, entries: list[LogEntry]) -> Iterato
     An advance of the clock does not wait for the latter: it has all reminders before its time
     recorded, too.
     """
-    yield _record_task(job.id, entries[0].seq, entries[-1].seq)
+    yield _outbox_task_to_record(job.id, entries[0].seq, entries[-1].seq)
     ahead = timedelta(seconds=job.clock_offset_seconds)
     for entry in entries:
-        times = _logged_offer_times(job, entry) if is_offer_event(entry) else None
+        times = _offer_times_for_outbox(job, entry) if event_has_offer_message(entry) else None
         for at, what in offer_checkpoints(times) if times else ():
             if what != GUARD and at > (job.settles_until or job.now):
-                yield _record_task(job.id, entry.seq, entry.seq, run_after=at - ahead)
+                yield _outbox_task_to_record(job.id, entry.seq, entry.seq, run_after=at - ahead)
 
 
-def _logged_offer_times(job: LockedJob, entry: LogEntry) -> OfferTimes | None:
+def _offer_times_for_outbox(job: LockedJob, entry: LogEntry) -> OfferTimes | None:
     """Return the times of an offer that was just logged."""
     deadline = parse_logged_time(entry.data["deadline"])
     quiet = job.policy.quiet_hours(entry.data.get(TIME_ZONE, ""))
     return OfferTimes(entry.at, deadline, quiet) if deadline else None
 
 
-def _record_task(
+def _outbox_task_to_record(
     job_id: UUID, first_seq: int, last_seq: int, *, run_after: datetime | None = None
 ) -> NewTask:
     payload = {"job_id": str(job_id), "first_seq": first_seq, "last_seq": last_seq}
@@ -114,10 +115,5 @@ def _outbox_task(
     """Make a task; its payload fits the schema by its making, so the check is left out."""
     payload = f'{{"application":"{entry.application_id}","seq":{entry.seq}}}'
     return NewTask(
-        key, CheckedPayload(_outbox_task_spec(key), payload), priority=priority, run_after=run_after
+        key, CheckedPayload(registered_type(key), payload), priority=priority, run_after=run_after
     )
-
-
-@cache
-def _outbox_task_spec(key: str) -> registry.TaskSpec:
-    return registry.find_registered_type(key)

@@ -17,8 +17,8 @@ from pipeline.mail.links import Offer
 from pipeline.notifications.company_emails import (
     ALERT_WORDS,
     JobFigures,
-    company_alert_message,
-    company_digest_message,
+    company_alert_email,
+    company_digest_email,
 )
 from pipeline.notifications.message_parts import Facts, Message
 from pipeline.notifications.messages import message_for, reminder_message
@@ -95,13 +95,13 @@ def _ended_preview(outcome: str, event: str, before: str = _PENDING) -> Callable
     return _event_preview(event, Status.INACTIVE, before, outcome=outcome)
 
 
-def _digest_preview() -> Message:
+def _preview_of_digest() -> Message:
     board = f"{_SITE}/company/jobs/{_APPLICATION}/"
     figures = [
         JobFigures("Boatbuilder", board, 2, 3, 41, 1, 1),
         JobFigures("Rigger", board, 1, 1, 0, 0, 0),
     ]
-    message = company_digest_message("Harbour Works", date(2026, 11, 21), figures)
+    message = company_digest_email("Harbour Works", date(2026, 11, 21), figures)
     assert message is not None  # noqa: S101  there are jobs
     return message
 
@@ -129,10 +129,10 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "contest-answered": _ended_preview(
         Outcome.REJECTED, EventType.CONTEST_ANSWERED, Status.INACTIVE
     ),
-    "digest": _digest_preview,
+    "digest": _preview_of_digest,
     **{
         f"alert-{kind.lower().replace('_', '-')}": partial(
-            company_alert_message, "Harbour Works", kind
+            company_alert_email, "Harbour Works", kind
         )
         for kind in ALERT_WORDS
     },

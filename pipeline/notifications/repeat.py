@@ -9,7 +9,7 @@ from django.db.models import Max
 from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.models import Application, Email, EmailState, Event
-from pipeline.notifications.applicant_emails import is_emailed_offer_over
+from pipeline.notifications.applicant_emails import is_offer_in_applicant_email_over
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
 from pipeline.selectors.emails import email_of_application, is_reminder_email
 from tasks.enqueue import enqueue
@@ -39,7 +39,7 @@ def repeat_email(
     if is_reminder_email(email):
         raise EmailNotRepeatable(why="Reminders are not sent again. Send the offer again.")
     event = Event.objects.get(job_id=application.job_id, seq=email.seq)
-    if is_emailed_offer_over(application, event):
+    if is_offer_in_applicant_email_over(application, event):
         raise EmailNotRepeatable(why="This offer is no longer open.")
     same = Email.objects.filter(application_id=application.id, seq=email.seq, kind=email.kind)
     number = same.aggregate(last=Max("number"))["last"] + 1

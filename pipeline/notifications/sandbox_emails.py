@@ -16,8 +16,12 @@ from pipeline.database.instants import database_now
 from pipeline.domain.states import TIME_ZONE, EventType, Status
 from pipeline.line.event_log import parse_logged_time
 from pipeline.models import Application, Email, EmailState, Event
-from pipeline.notifications.applicant_emails import Cause, id_of_email, kind_of_email
-from pipeline.notifications.messages import event_has_email, is_offer_event
+from pipeline.notifications.applicant_emails import (
+    Cause,
+    id_of_applicant_email,
+    kind_of_applicant_email,
+)
+from pipeline.notifications.messages import event_has_message, event_has_offer_message
 from pipeline.notifications.offers import GUARD, OfferTimes, offer_checkpoints
 
 RECORD = "email.sandbox"  # the type of the task
@@ -42,33 +46,35 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     events = list(
         Event.objects.filter(job_id=job_id, seq__range=(first_seq, last_seq)).order_by("seq")
     )
-    offered = {each.application_id for each in events if is_offer_event(each)}
+    offered = {each.application_id for each in events if event_has_offer_message(each)}
     rows = [
-        _sent(Cause(_about(each), each.seq), each, each.at)
+        _sandbox_email(Cause(_application_of_sandbox_email(each), each.seq), each, each.at)
         for each in events
         # Whoever proves the address and is offered a seat at once gets one email, the offer.
-        if event_has_email(each)
+        if event_has_message(each)
         if each.event != EventType.VERIFIED or each.application_id not in offered
     ]
-    for offer in _offers_in(job_id, events, now):
+    for offer in _offers_in_sandbox_emails(job_id, events, now):
         deadline = parse_logged_time(offer.event.data["deadline"])
         assert deadline is not None  # noqa: S101  offers have a deadline
         quiet = job.policy.quiet_hours(offer.event.data.get(TIME_ZONE, ""))
         for at, what in offer_checkpoints(OfferTimes(offer.event.at, deadline, quiet)):
             if what != GUARD and at < min(offer.over_at, now):
-                cause = Cause(_about(offer.event), offer.event.seq, reminder=what)
-                rows.append(_sent(cause, offer.event, at))
+                cause = Cause(
+                    _application_of_sandbox_email(offer.event), offer.event.seq, reminder=what
+                )
+                rows.append(_sandbox_email(cause, offer.event, at))
     Email.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 
 
-def _offers_in(job_id: UUID, events: list[Event], now: datetime) -> Iterator[Offer]:
+def _offers_in_sandbox_emails(job_id: UUID, events: list[Event], now: datetime) -> Iterator[Offer]:
     """Return the offers that events make or end, and after an advance of the clock the open ones.
 
     In a sandbox no deadline is extended, so the event after an offer ends it.
     """
     pending = Status.PENDING_ACKNOWLEDGMENT
-    offers = {each.id: each for each in events if is_offer_event(each)}
+    offers = {each.id: each for each in events if event_has_offer_message(each)}
     for event in events:
         if event.from_status == pending:
             before = Event.objects.filter(application_id=event.application_id, seq__lt=event.seq)
@@ -84,15 +90,15 @@ def _offers_in(job_id: UUID, events: list[Event], now: datetime) -> Iterator[Off
         yield Offer(offer, end or now)
 
 
-def _about(event: Event) -> UUID:
+def _application_of_sandbox_email(event: Event) -> UUID:
     assert event.application_id is not None  # noqa: S101  it is emailed
     return event.application_id
 
 
-def _sent(cause: Cause, event: Event, at: datetime) -> Email:
-    kind = kind_of_email(cause, event)
+def _sandbox_email(cause: Cause, event: Event, at: datetime) -> Email:
+    kind = kind_of_applicant_email(cause, event)
     return Email(
-        id=id_of_email(cause, kind),
+        id=id_of_applicant_email(cause, kind),
         application_id=cause.application_id,
         seq=cause.seq,
         kind=kind,

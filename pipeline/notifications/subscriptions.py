@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from applicants.services import stop_reminders
-from jobs.team import choose_member_emails
+from applicants.services import stop_reminders_to_applicant
+from jobs.team import choose_team_member_emails
 
 REMINDERS, DIGEST, ALERTS = "reminders", "digest", "alerts"
 WORDS = {
@@ -18,6 +18,6 @@ WORDS = {
 def stop_subscription(what: str, of: str) -> None:
     """Send a person no more emails of a kind; `of` is the id of an applicant or a membership."""
     if what == REMINDERS:
-        stop_reminders(UUID(of))
+        stop_reminders_to_applicant(UUID(of))
     else:
-        choose_member_emails(membership_id=int(of), **{what: False})
+        choose_team_member_emails(membership_id=int(of), **{what: False})

@@ -21,7 +21,7 @@ from django.shortcuts import redirect, resolve_url
 from applicants.browser import applicant_id_in_browser
 from applicants.models import Applicant
 from jobs.models import Company, Job, JobStatus, Membership, Role, User
-from jobs.team import locked_companies, open_memberships
+from jobs.team import locked_teams_of, open_team_memberships
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action
 from pipeline.domain.states import Actor, ActorKind
@@ -96,7 +96,7 @@ def current_memberships(request: HttpRequest) -> list[Membership]:
     """
     if not request.user.is_authenticated:
         return []
-    theirs = open_memberships().filter(user=request.user)
+    theirs = open_team_memberships().filter(user=request.user)
     whole = theirs.select_related("company", "company__sandbox", "user")
     return list(whole.order_by("company__name", "company_id"))
 
@@ -184,7 +184,7 @@ def for_members(
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path(), resolve_url("account_login"))
             member = current_member(request)
-            if member is None and locked_companies(request.user.id):
+            if member is None and locked_teams_of(request.user.id):
                 return redirect("account")  # the page that says that a second step is needed
             require_access(member, action)
             return view(request, *args, **kwargs)

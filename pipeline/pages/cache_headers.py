@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 
-from pipeline.web.middleware import add_transport_security, pages_only
+from pipeline.web.middleware import add_transport_security_in_middleware, pages_only
 
 
 @pages_only
@@ -26,7 +26,7 @@ def private_cache_headers(
         is_own = session.accessed and not session.is_empty()
         if is_own and not response.has_header("ETag"):
             patch_cache_control(response, private=True, no_store=True)
-        add_transport_security(response)
+        add_transport_security_in_middleware(response)
         return response
 
     return cache_headers_middleware

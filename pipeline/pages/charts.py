@@ -20,7 +20,7 @@ BAR_SHARE = 0.76  # share of its place that a bar fills
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class ChartTick:
     """Label on an axis, at a place from 0 (left, bottom) to 1 (right, top)."""
 
     at: float
@@ -61,7 +61,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ChartBar:
     """Bar with start and width as shares of the chart's width, and a height from 0 to 1."""
 
     start: float
@@ -98,11 +98,11 @@ class Chart:
     ident: str
     title: str
     description: str
-    x: list[Tick]
-    y: list[Tick]
+    x: list[ChartTick]
+    y: list[ChartTick]
     curves: list[Curve] = field(default_factory=list)
-    bars: list[Bar] = field(default_factory=list)
-    marks: list[Tick] = field(default_factory=list)  # labelled vertical lines
+    bars: list[ChartBar] = field(default_factory=list)
+    marks: list[ChartTick] = field(default_factory=list)  # labelled vertical lines
 
     @property
     def top(self) -> int:
@@ -154,38 +154,38 @@ def chart_slope(kind: str, label: str, points: Iterable[tuple[float, float]]) ->
 
 def chart_bars(
     numbers: Sequence[int], labels: Sequence[str], top: float, *, kind: str = ""
-) -> list[Bar]:
+) -> list[ChartBar]:
     """Build one bar per number across the whole width; `top` is the end of the axis."""
     place = 1 / len(numbers)
     gap = place * (1 - BAR_SHARE) / 2
     return [
-        Bar(index * place + gap, place * BAR_SHARE, number / top, label, kind)
+        ChartBar(index * place + gap, place * BAR_SHARE, number / top, label, kind)
         for index, (number, label) in enumerate(zip(numbers, labels, strict=True))
     ]
 
 
-def count_ticks(highest: float) -> tuple[float, list[Tick]]:
+def chart_ticks_of_count(highest: float) -> tuple[float, list[ChartTick]]:
     """Return the end of an axis of counts and its labels: round numbers, at most five."""
     rough = max(1.0, highest / 4)
     power = 10 ** math.floor(math.log10(rough))
     step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough)
     top = step * max(1, math.ceil(highest / step))
     numbers = range(0, int(top) + 1, int(step))
-    return top, [Tick(number / top, f"{number:,}") for number in numbers]
+    return top, [ChartTick(number / top, f"{number:,}") for number in numbers]
 
 
-SHARE_TICKS = [Tick(part / 4, f"{part * 25} %") for part in range(5)]
+SHARE_TICKS = [ChartTick(part / 4, f"{part * 25} %") for part in range(5)]
 
 _SPANS = (1, 5, 15, 30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400)
 
 
-def span_ticks(longest_seconds: float, *, most: int = 6) -> list[Tick]:
+def chart_ticks_of_span(longest_seconds: float, *, most: int = 6) -> list[ChartTick]:
     """Return round labels for an axis of durations that begins at 0."""
     days = (86_400 * n for n in (2, 5, 10, 20, 50, 100, 1_000))
     step = next(s for s in (*_SPANS, *days) if longest_seconds / s <= most)
     count = int(longest_seconds // step)
     return [
-        Tick(
+        ChartTick(
             index * step / longest_seconds,
             single_unit_duration(index * step),
             wide_only=index % 2 == 1,
@@ -201,12 +201,14 @@ _STEPS = (
 )
 
 
-def time_ticks(start: datetime, end: datetime, zone: tzinfo, *, most: int = 7) -> list[Tick]:
+def chart_ticks_of_time(
+    start: datetime, end: datetime, zone: tzinfo, *, most: int = 7
+) -> list[ChartTick]:
     """Return labels at round times of the given zone."""
     whole = max(end - start, timedelta(minutes=1))
     step = next(s for s in _STEPS if whole / s <= most)
 
-    def time_tick_label(moment: datetime) -> str:
+    def chart_tick_label(moment: datetime) -> str:
         if step.days or not (moment.hour or moment.minute):
             return f"{moment.day} {moment:%b}"
         return f"{moment:%H:%M}"
@@ -220,6 +222,6 @@ def time_ticks(start: datetime, end: datetime, zone: tzinfo, *, most: int = 7) -
         moments += [moment] if moment >= start else []
         wall += step
     return [
-        Tick((moment - start) / whole, time_tick_label(moment), wide_only=index % 2 == 1)
+        ChartTick((moment - start) / whole, chart_tick_label(moment), wide_only=index % 2 == 1)
         for index, moment in enumerate(moments)
     ]

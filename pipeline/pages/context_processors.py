@@ -9,14 +9,14 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from pipeline.config.demo import STORY_PEOPLE
+from pipeline.config.demo_addresses import STORY_PEOPLE
 from pipeline.pages.access import (
     current_applicant,
     current_member,
     current_memberships,
     current_memberships_of_sandboxes,
 )
-from pipeline.web.demo_access import is_story_shown
+from pipeline.web.demo_access import is_demo_story_accessible
 
 # Links of the main navigation, and the names of the other pages that belong to each.
 NAV_OF_MEMBERS = (
@@ -64,7 +64,7 @@ def frame_context(request: HttpRequest) -> dict[str, Any]:
             lambda: _main_nav_context(request, match.url_name if match else "")
         ),
         "dev_mail": settings.DEV_MAIL,
-        "story_people": STORY_PEOPLE if is_story_shown(request) else {},
+        "story_people": STORY_PEOPLE if is_demo_story_accessible(request) else {},
         "zone": zone,
         "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",
     }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time
+from datetime import time
 from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -12,36 +11,13 @@ from django.utils import timezone
 
 from jobs.models import Job
 from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
-from pipeline.pages.forms import PlainForm
+from pipeline.pages.forms import PlainForm, moment_of_form, zone_choices
 from pipeline.wording.english import time_in_words
 
-SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
 
-
-def draw_of_job(job: Job) -> str:
+def draw_time_on_pages(job: Job) -> str:
     """Return the time of a job's draw in words, in the reader's zone; empty without a draw."""
     return time_in_words(job.draw_at, timezone.get_current_timezone()) if job.draw_at else ""
-
-
-def moment_of_form(day: date, at: time, zone: str) -> datetime:
-    """Return a local time that a form gave, in UTC; of a time that comes twice, the first.
-
-    Raises ValidationError for a time that the clocks skip, and for a date out of range.
-    """
-    here = datetime.combine(day, at, ZoneInfo(zone))
-    try:
-        found = here.astimezone(UTC)
-    except OverflowError:
-        raise ValidationError("Enter a date in the next two years.") from None
-    if found.astimezone(here.tzinfo).replace(tzinfo=None) != here.replace(tzinfo=None):
-        raise ValidationError(SKIPPED)
-    return found
-
-
-def zone_choices() -> list[tuple[str, str]]:
-    """Return the time zones that a form offers, by name."""
-    places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
-    return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]
 
 
 class DrawForm(PlainForm):

@@ -84,7 +84,7 @@ PRESS_AGAIN = "Nothing has been changed yet. Press the button again."
 
 
 @pages_only
-def post_only_url_to_page(
+def post_only_error_to_page(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Lead a browser that opens the URL of a button to the page that has the button. A middleware.
@@ -93,7 +93,7 @@ def post_only_url_to_page(
     is the nearest one above it in the URL.
     """
 
-    def post_only_url_middleware(request: HttpRequest) -> HttpResponse:
+    def post_only_error_middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         refused = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
         if request.method != "GET" or not refused:
@@ -108,7 +108,7 @@ def post_only_url_to_page(
                 break
         return redirect(path)
 
-    return post_only_url_middleware
+    return post_only_error_middleware
 
 
 @pages_only

@@ -1,13 +1,17 @@
-"""Base form with the product's own error messages."""
+"""Base form with the product's own error messages, and its fields of text, time and time zone."""
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, time
 from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
+from django.core.exceptions import ValidationError
 
 from pipeline.domain.contests import TEXT_LENGTH, cleaned_text
 
+SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
 # The value of `preview` in a form that a page sends while somebody is still typing.
 QUIET_PREVIEW = "quiet"
 MESSAGES = {
@@ -64,3 +68,24 @@ class PlainForm(forms.Form):
             for kind, messages in FIELD_MESSAGES:
                 if isinstance(field, kind):
                     field.error_messages |= messages
+
+
+def moment_of_form(day: date, at: time, zone: str) -> datetime:
+    """Return a local time that a form gave, in UTC; of a time that comes twice, the first.
+
+    Raises ValidationError for a time that the clocks skip, and for a date out of range.
+    """
+    here = datetime.combine(day, at, ZoneInfo(zone))
+    try:
+        found = here.astimezone(UTC)
+    except OverflowError:
+        raise ValidationError("Enter a date in the next two years.") from None
+    if found.astimezone(here.tzinfo).replace(tzinfo=None) != here.replace(tzinfo=None):
+        raise ValidationError(SKIPPED)
+    return found
+
+
+def zone_choices() -> list[tuple[str, str]]:
+    """Return the time zones that a form offers, by name."""
+    places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
+    return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]

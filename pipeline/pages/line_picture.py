@@ -19,7 +19,7 @@ TRIED = ("active", "pending", "free")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PictureShape:
     """Seat, person or folded part. `kind` is its class; a folded part has a `count`."""
 
     kind: str
@@ -42,8 +42,8 @@ class Shape:
 class LinePicture:
     """Shapes of a line, and the sentence that says what they show."""
 
-    seats: list[Shape]
-    people: list[Shape]
+    seats: list[PictureShape]
+    people: list[PictureShape]
     sentence: str
 
     @classmethod
@@ -64,8 +64,8 @@ class LinePicture:
         if position is not None and not 1 <= position <= waiting:
             position = None
         return cls(
-            _placed_shapes(seats_in_picture(counts), mine),
-            _placed_shapes(people_in_picture(waiting, position), "mine"),
+            _shapes_in_picture(seats_in_picture(counts), mine),
+            _shapes_in_picture(people_in_picture(waiting, position), "mine"),
             sentence_of_picture(counts, waiting, mine, position),
         )
 
@@ -100,30 +100,30 @@ def seats_in_picture(counts: dict[str, int]) -> list[tuple[str, int]]:
 def people_in_picture(waiting: int, position: int | None) -> list[tuple[str, int]]:
     """List the people to draw from the front, and the numbers of those who are folded."""
 
-    def people(first: int, last: int) -> list[tuple[str, int]]:
+    def people_between_in_picture(first: int, last: int) -> list[tuple[str, int]]:
         return [("mine" if n == position else "person", 1) for n in range(first, last + 1)]
 
     if waiting <= PLACES:
-        return people(1, waiting)
+        return people_between_in_picture(1, waiting)
     if position is None or position <= PLACES - 2:
-        return [*people(1, PLACES - 2), ("fold", waiting - PLACES + 2)]
+        return [*people_between_in_picture(1, PLACES - 2), ("fold", waiting - PLACES + 2)]
     behind = waiting - position
-    tail = [("fold", behind)] if behind > 1 else people(position + 1, waiting)
-    ahead = [*people(1, FIRST_SHOWN), ("fold", position - 2 - FIRST_SHOWN)]
-    return [*ahead, *people(position - 1, position), *tail]
+    tail = [("fold", behind)] if behind > 1 else people_between_in_picture(position + 1, waiting)
+    ahead = [*people_between_in_picture(1, FIRST_SHOWN), ("fold", position - 2 - FIRST_SHOWN)]
+    return [*ahead, *people_between_in_picture(position - 1, position), *tail]
 
 
-def _placed_shapes(drawn: list[tuple[str, int]], mine: str) -> list[Shape]:
+def _shapes_in_picture(drawn: list[tuple[str, int]], mine: str) -> list[PictureShape]:
     """Place shapes from left to right. The first of the reader's kind is the reader's."""
     shapes, x, is_found = [], MARGIN, False
     for kind, count in drawn:
         is_mine = bool(mine) and kind == mine and not is_found
         is_found = is_found or is_mine
         if kind == "fold":
-            shapes.append(Shape(kind, x + STEP // 2, count))
+            shapes.append(PictureShape(kind, x + STEP // 2, count))
             x += 2 * STEP
         else:
-            shapes.append(Shape(kind, x, is_mine=is_mine))
+            shapes.append(PictureShape(kind, x, is_mine=is_mine))
             x += STEP
     return shapes
 

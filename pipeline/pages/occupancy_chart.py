@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
-from pipeline.pages.charts import Chart, chart_steps, count_ticks, time_ticks
+from pipeline.pages.charts import Chart, chart_steps, chart_ticks_of_count, chart_ticks_of_time
 from pipeline.stats.job_series import Point
 from pipeline.wording.english import plural
 
@@ -16,7 +16,7 @@ def job_occupancy_chart(
     """Draw seats taken, seats in total and people waiting over time."""
     last = points[-1]
     highest = max(max(p.held, p.waiting, p.capacity) for p in points)
-    top, y = count_ticks(highest)
+    top, y = chart_ticks_of_count(highest)
     whole = max((end - start).total_seconds(), 1)
     times = [(p.at - start).total_seconds() / whole for p in points] + [1.0]
 
@@ -32,7 +32,7 @@ def job_occupancy_chart(
             f"{plural(last.waiting, 'person is', 'people are')} waiting. The axis ends at "
             f"{top:,.0f}."
         ),
-        x=time_ticks(start, end, zone),
+        x=chart_ticks_of_time(start, end, zone),
         y=y,
         curves=[
             chart_steps("held", "Seats taken", job_occupancy_chart_line("held"), area=True),

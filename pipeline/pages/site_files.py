@@ -39,21 +39,21 @@ _ICON = """\
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS)
-def robots(request: HttpRequest) -> HttpResponse:
+def site_robots_file(request: HttpRequest) -> HttpResponse:
     """Tell search engines which pages are for them."""
     return HttpResponse(ROBOTS, content_type="text/plain; charset=utf-8")
 
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS)
-def favicon(request: HttpRequest) -> HttpResponse:
+def site_favicon_file(request: HttpRequest) -> HttpResponse:
     """Lead to the icon, for programs that look for it only here."""
     return redirect(static("img/favicon.ico"))
 
 
 @require_safe
 @cache_control(public=True, max_age=HOUR_SECONDS)
-def receipt_keys(request: HttpRequest) -> JsonResponse:
+def site_receipt_keys_file(request: HttpRequest) -> JsonResponse:
     """Return the public keys that verify receipts, the current one first."""
     keys = [
         {
@@ -69,7 +69,7 @@ def receipt_keys(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS)
-def manifest(request: HttpRequest) -> HttpResponse:
+def site_manifest_file(request: HttpRequest) -> HttpResponse:
     """Describe the site to a phone that puts it on its home screen."""
     icons = [
         {"src": static(f"img/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
@@ -90,7 +90,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS, immutable=True)
-def left_icon(request: HttpRequest, mark: str) -> HttpResponse:
+def site_left_icon_file(request: HttpRequest, mark: str) -> HttpResponse:
     """Draw the icon of a tab with a deadline: the time left."""
     if not _MARK.fullmatch(mark):
         raise Http404

@@ -5,11 +5,13 @@ from django.urls import include, path
 from pipeline.pages import site_files
 
 urlpatterns = [
-    path("robots.txt", site_files.robots, name="robots"),
-    path("favicon.ico", site_files.favicon, name="favicon"),
-    path("manifest.webmanifest", site_files.manifest, name="manifest"),
-    path(".well-known/next-in-line-keys.json", site_files.receipt_keys, name="receipt_keys"),
-    path("icons/left-<str:mark>.svg", site_files.left_icon, name="left_icon"),
+    path("robots.txt", site_files.site_robots_file, name="robots"),
+    path("favicon.ico", site_files.site_favicon_file, name="favicon"),
+    path("manifest.webmanifest", site_files.site_manifest_file, name="manifest"),
+    path(
+        ".well-known/next-in-line-keys.json", site_files.site_receipt_keys_file, name="receipt_keys"
+    ),
+    path("icons/left-<str:mark>.svg", site_files.site_left_icon_file, name="left_icon"),
     path("", include("pipeline.pages.applicant.urls")),
     path("", include("pipeline.pages.company.urls")),
     path("", include("pipeline.pages.history.urls")),

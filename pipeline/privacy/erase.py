@@ -50,7 +50,7 @@ def erase_person(*, applicant_id: UUID) -> int:
     if person is None:
         raise ApplicantNotFound
     withdrawn = _leave_lines_to_erase(person)
-    while not _erase_traces(person):  # the person has applied somewhere meanwhile
+    while not _erase_traces_of_person(person):  # the person has applied somewhere meanwhile
         withdrawn += _leave_lines_to_erase(person)
     dev_mailbox.forget_dev_mails(person.email)
     security.info("person.erased", extra={"applicant": str(applicant_id)})
@@ -80,7 +80,7 @@ def _open_contests_to_erase(person: Applicant) -> list[UUID]:
 
 
 @transaction.atomic(durable=True)
-def _erase_traces(person: Applicant) -> bool:
+def _erase_traces_of_person(person: Applicant) -> bool:
     """Remove everything in one transaction, or nothing if there is a live application or a contest.
 
     Imports are blocked first. Then the row is deleted, which waits for running applications of the

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipeline.files.write import hold_file_writes, remove_files
+from pipeline.files.write import hold_file_writes, remove_written_files
 from pipeline.imports.read_file import (
     read_file,
     rows_of_unread_file,
@@ -120,22 +120,22 @@ def erase_in_exports(address: str, job_ids: Collection[UUID]) -> None:
     """
     hold_file_writes()
     exports = StoredFile.objects.filter(purpose=StoredFile.Purpose.EXPORT, job_id__in=job_ids)
-    remove_files(exports.filter(is_complete=False))
+    remove_written_files(exports.filter(is_complete=False))
     pattern = _pattern_to_erase_in_files(address)
     for part_id in _file_parts_to_erase(address, StoredFile.Purpose.EXPORT, job_ids):
         part = StoredPart.objects.filter(id=part_id).first()
         if part is not None and pattern.search(bytes(part.data).decode().lower()):
-            remove_files(exports.filter(id=part.file_id))
+            remove_written_files(exports.filter(id=part.file_id))
 
 
 def _pattern_to_erase_in_files(address: str) -> re.Pattern[str]:
     """Return a pattern that matches the address itself, but not a longer one that contains it."""
-    spellings = "|".join(re.escape(spelling) for spelling in _spellings_in_files(address))
+    spellings = "|".join(re.escape(spelling) for spelling in _spellings_to_erase_in_files(address))
     before, after = r"(?<![\w.!#$%&'*+/=?^`{|}~-])", r"(?![\w-]|\.\w)"
     return re.compile(f"{before}(?:{spellings}){after}")
 
 
-def _spellings_in_files(address: str) -> list[str]:
+def _spellings_to_erase_in_files(address: str) -> list[str]:
     """Return the spellings of an address in a file: plain, in JSON, in CSV."""
     in_json = json.dumps(address, ensure_ascii=False)[1:-1]
     return list(dict.fromkeys([address, in_json, address.replace('"', '""')]))
@@ -150,7 +150,7 @@ def _file_parts_to_erase(
         {
             "purpose": purpose.value,
             "jobs": jobs,
-            "spellings": _spellings_in_files(address),
+            "spellings": _spellings_to_erase_in_files(address),
         },
     )
 

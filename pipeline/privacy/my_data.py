@@ -12,7 +12,7 @@ from pipeline.selectors.annotations import annotations_of
 from pipeline.wording.sentences import Reader, sentence
 
 
-def everything_about(applicant: Applicant) -> dict[str, Any]:
+def my_data_about(applicant: Applicant) -> dict[str, Any]:
     """Return all data kept about a person, with explanations, in ten queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags and links,
@@ -27,7 +27,7 @@ def everything_about(applicant: Applicant) -> dict[str, Any]:
             "reminders": applicant.reminders,
             "created_at": applicant.created_at,
         },
-        "applications": _data_of_applications(applicant.id),
+        "applications": _my_data_of_applications(applicant.id),
         "signing_in": {
             "tokens": list(
                 ApplicantToken.objects.filter(applicant=applicant)
@@ -39,7 +39,7 @@ def everything_about(applicant: Applicant) -> dict[str, Any]:
     }
 
 
-def _data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
+def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
     theirs = Application.objects.filter(applicant_id=applicant_id)
     timelines: dict[UUID | None, list[dict[str, Any]]] = {}
     events = Event.objects.filter(application_id__in=theirs.values("id"))

@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
+from jobs.errors import BadRetention
 from jobs.models import Retention
 from pipeline.annotations.write import forget_annotations
 from pipeline.line.lock import lock_job
@@ -56,6 +57,19 @@ class Due(NamedTuple):
     job_id: UUID
     application_id: UUID
     applicant_id: UUID
+
+
+def set_job_retention(*, job_id: UUID, keep_days: int, legal_hold: bool) -> None:
+    """Set how many days a job keeps personal data of ended applications, and its legal hold.
+
+    Raises BadRetention.
+    """
+    least, most = Retention.LEAST_DAYS, Retention.MOST_DAYS
+    if not least <= keep_days <= most:
+        raise BadRetention(f"Enter a number of days from {least} to {most:,}.")
+    values = {"keep_days": keep_days, "legal_hold": legal_hold}
+    Retention.objects.update_or_create(job_id=job_id, defaults=values)
+    security.info("retention.changed", extra={"job": str(job_id), **values})
 
 
 def end_retention() -> int:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from pipeline.domain.contests import OF_CONTESTS
-from pipeline.domain.draw import opaque_id
+from pipeline.domain.draw import opaque_id_in_draw
 from pipeline.domain.states import EventType
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
@@ -64,7 +64,7 @@ def opaque_rows(job_id: UUID, *, after: int, upto: int) -> Iterator[dict[str, An
         after = found[-1][0]
 
 
-def extended_digest(digest: bytes, row: dict[str, Any]) -> bytes:
+def extended_opaque_digest(digest: bytes, row: dict[str, Any]) -> bytes:
     """Return the digest of a log after one more row."""
     return sha256(digest + bytes.fromhex(row["leaf"])).digest()
 
@@ -74,7 +74,7 @@ def _opaque_row(job_id: UUID, event: _LoggedEvent) -> dict[str, Any]:
     row: dict[str, Any] = {
         "seq": event.seq,
         "event": NOTED if event.event in OF_CONTESTS else shown,
-        "application": event.application_id and opaque_id(job_id, event.application_id),
+        "application": event.application_id and opaque_id_in_draw(job_id, event.application_id),
         "from_status": event.from_status,
         "to_status": event.to_status,
         "cause_seq": event.cause_seq,

@@ -14,8 +14,8 @@ from pipeline.database.instants import one_instant
 from pipeline.domain.errors import ReceiptNotReady
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
-from pipeline.receipts.keys import sign_receipt
-from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_digest, opaque_rows
+from pipeline.receipts.keys import sign_receipt_with_key
+from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_opaque_digest, opaque_rows
 from pipeline.selectors.applications import SeenApplication, read_application
 
 VERSION = 1
@@ -35,14 +35,14 @@ def issue_receipt(application_id: UUID) -> dict[str, Any]:
     with one_instant():
         seen = read_application(application_id)
         job = Job.objects.get(id=job_id)
-        reached, digest = _digest_of_log(job, known)
+        reached, digest = _digest_of_log_in_receipt(job, known)
         last = Event.objects.filter(job_id=job_id, seq=reached).values_list("hash", flat=True)
         head = bytes(last.get()).hex()
     if known is None or known[0] != reached or known[1] != digest.hex():
         cache.set(key, (reached, digest.hex(), head), timeout=None)
     if reached < job.seq:
         raise ReceiptNotReady(done=reached, events=job.seq)
-    return sign_receipt(receipt_facts(seen, job, digest))
+    return sign_receipt_with_key(receipt_facts(seen, job, digest))
 
 
 def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, A
     }
 
 
-def _digest_of_log(job: Job, known: tuple[int, str, str] | None) -> tuple[int, bytes]:
+def _digest_of_log_in_receipt(job: Job, known: tuple[int, str, str] | None) -> tuple[int, bytes]:
     """Extend the digest of the last receipt; return how far it reached, and the digest.
 
     Starts again if the log no longer holds the event at which that digest ended.
@@ -87,5 +87,5 @@ def _digest_of_log(job: Job, known: tuple[int, str, str] | None) -> tuple[int, b
         take_turn_for_heavy_read(job.company_id)
     upto = min(job.seq, reached + MOST_EVENTS)
     for row in opaque_rows(job.id, after=reached, upto=upto):
-        reached, digest = row["seq"], extended_digest(digest, row)
+        reached, digest = row["seq"], extended_opaque_digest(digest, row)
     return reached, digest

@@ -1,15 +1,15 @@
-"""Reads of a job's weekly reports, of the task that is making one, and of the schedule."""
+"""Reads of a job's weekly reports, and of the task that is making one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from uuid import NAMESPACE_OID, UUID, uuid5
+from uuid import UUID
 
 from pipeline.database.replica import reads_replica
 from pipeline.models import WeeklyReport
 from pipeline.selectors.page import Page
-from tasks.models import Schedule, Task
+from tasks.models import Task
 from tasks.models.statuses import Status
 
 KEY = "report.weekly"
@@ -18,7 +18,7 @@ LOOKED_AT = 200
 
 
 @reads_replica
-def reports_of(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyReport]:
+def read_reports(job_id: UUID, *, before: date | None, limit: int) -> Page[WeeklyReport]:
     """Return a job's reports, last week first, in one query. `before` continues after a week."""
     reports = WeeklyReport.objects.filter(job_id=job_id)
     if before:
@@ -36,7 +36,7 @@ class Shelf:
 
 
 @reads_replica
-def report_of(job_id: UUID, week: date) -> Shelf | None:
+def read_report(job_id: UUID, week: date) -> Shelf | None:
     """Return a job's report for the week that begins on a day, in three queries.
 
     Returns None if there is none.
@@ -53,7 +53,7 @@ def report_of(job_id: UUID, week: date) -> Shelf | None:
     )
 
 
-def last_report_task(company_id: UUID, job_id: UUID) -> Task | None:
+def read_last_report_task(company_id: UUID, job_id: UUID) -> Task | None:
     """Return a job's last report task, in one query.
 
     Returns None if there is no recent one.
@@ -68,13 +68,3 @@ def last_report_task(company_id: UUID, job_id: UUID) -> Task | None:
 def is_report_being_made(task: Task | None) -> bool:
     """Return True unless the task has ended."""
     return task is not None and task.status in (Status.PENDING, Status.RUNNING, Status.CANCELLING)
-
-
-def report_schedule_id(job_id: UUID) -> UUID:
-    """Return the id of the schedule that makes a job's reports. A job has at most one."""
-    return uuid5(NAMESPACE_OID, f"{KEY} {job_id}")
-
-
-def report_schedule_of(company_id: UUID, job_id: UUID) -> Schedule | None:
-    """Return the schedule that makes a job's reports, or None, in one query."""
-    return Schedule.objects.filter(id=report_schedule_id(job_id), owner_id=company_id).first()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import date
 from typing import Any
 from uuid import UUID
 
-from pipeline.background.schedules import delete_company_schedule
-from pipeline.domain.errors import JobNotFound, ScheduleNotFound
-from pipeline.reports.read import KEY, report_schedule_id
+from pipeline.domain.errors import JobNotFound
+from pipeline.reports.read import KEY
+from pipeline.reports.schedule import delete_report_schedule
 from pipeline.reports.weekly import BadWeek, JobOver, NothingToReport, make_weekly_report
 from tasks.context import Context
 from tasks.errors import Discard, Fatal
@@ -51,21 +50,12 @@ def report_weekly_in_task(payload: dict[str, Any], context: Context) -> dict[str
             zone=payload.get("zone", "UTC"),
         )
     except JobNotFound as error:  # deleted, too: a draft with a schedule
-        _delete_schedule_of_report(context.owner_id, payload)
+        delete_report_schedule(context.owner_id, UUID(payload["job_id"]))
         raise Fatal(str(error)) from None
     except BadWeek as error:  # the request is wrong, not the type, so its breaker counts no failure
         raise Discard(str(error)) from None
     except NothingToReport as error:
         if isinstance(error, JobOver):
-            _delete_schedule_of_report(context.owner_id, payload)
+            delete_report_schedule(context.owner_id, UUID(payload["job_id"]))
         raise Discard(str(error)) from None
     return {"week": report.week.isoformat(), "events": report.figures["week"]["events"]}
-
-
-def _delete_schedule_of_report(company_id: UUID, payload: dict[str, Any]) -> None:
-    with suppress(ScheduleNotFound):
-        delete_company_schedule(
-            company_id=company_id,
-            schedule_id=report_schedule_id(UUID(payload["job_id"])),
-            actor="site",
-        )

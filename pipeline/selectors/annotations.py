@@ -39,7 +39,7 @@ class Annotations:
         return f"{ids}{self.tags}{self.assignee_id}"
 
     def for_the_person(self) -> dict[str, Any]:
-        """Return it for the applicant, without the names of the company's members."""
+        """Return notes, tags and links as the applicant may see them, without members' names."""
         return {
             "notes": [{"text": note.text, "written_at": note.written_at} for note in self.notes],
             "tags": self.tags,
@@ -53,11 +53,11 @@ def annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotations]
     found = {application_id: Annotations() for application_id in application_ids}
     for note in ApplicationNote.objects.filter(**of).select_related("author").order_by("-id"):
         found[note.application_id].notes.append(note)
-    for row_id, word in _tags_of(of):
+    for row_id, word in _annotation_tags_of(of):
         found[row_id].tags.append(word)
     for link in ApplicationLink.objects.filter(**of).order_by("id"):
         found[link.application_id].links.append(link)
-    for assigned in _assigned_to_members(of).select_related("user"):
+    for assigned in _annotations_assigned_to_members(of).select_related("user"):
         found[assigned.application_id].assignee = assigned.user.email
         found[assigned.application_id].assignee_id = assigned.user_id
     return found
@@ -67,19 +67,21 @@ def row_annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotati
     """Return only the tags and the assignee of each application in a list, in two queries."""
     of: dict[str, Any] = {"application_id__in": list(application_ids)}
     found = {application_id: Annotations() for application_id in application_ids}
-    for row_id, word in _tags_of(of):
+    for row_id, word in _annotation_tags_of(of):
         found[row_id].tags.append(word)
-    for row_id, email in _assigned_to_members(of).values_list("application_id", "user__email"):
+    for row_id, email in _annotations_assigned_to_members(of).values_list(
+        "application_id", "user__email"
+    ):
         found[row_id].assignee = email
     return found
 
 
-def _tags_of(of: dict[str, Any]) -> Iterable[tuple[UUID, str]]:
+def _annotation_tags_of(of: dict[str, Any]) -> Iterable[tuple[UUID, str]]:
     tags = ApplicationTag.objects.filter(**of).order_by("word")
     return tags.values_list("application_id", "word")
 
 
-def _assigned_to_members(of: dict[str, Any]) -> QuerySet[ApplicationAssignee]:
+def _annotations_assigned_to_members(of: dict[str, Any]) -> QuerySet[ApplicationAssignee]:
     """Return the assignees who are still members of the company."""
     theirs = Membership.objects.filter(
         user_id=OuterRef("user_id"), company_id=OuterRef("job__company_id")
@@ -100,14 +102,14 @@ SELECT word FROM tag WHERE word IS NOT NULL LIMIT %(most)s
 """
 
 
-def tags_in_job(job_id: UUID) -> list[str]:
+def annotation_tags_in_job(job_id: UUID) -> list[str]:
     """Return the first tags that a job's applications have, in one query that reads only these."""
     with connection.cursor() as cursor:
         cursor.execute(_TAGS_IN_JOB, {"job": job_id, "most": MOST_TAGS_OFFERED})
         return [word for (word,) in cursor.fetchall()]
 
 
-def possible_assignees(company_id: UUID) -> list[tuple[UUID, str]]:
+def possible_assignees_in_annotations(company_id: UUID) -> list[tuple[UUID, str]]:
     """Return the ids and addresses of a company's members, in one query."""
     members = Membership.objects.filter(company_id=company_id).annotate(email=F("user__email"))
     return list(members.order_by("email").values_list("user_id", "email"))

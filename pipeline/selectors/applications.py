@@ -127,7 +127,7 @@ def seen_application_after_change(
     )
 
 
-def position_of_place(job_id: UUID, ticket: int, tie: int) -> int:
+def position_of_application_place(job_id: UUID, ticket: int, tie: int) -> int:
     """Return the position of somebody who stood at a place in a job's line now, in one query."""
     place: Any = {"job": job_id, "ticket": ticket, "tie": tie}
     _, _, position, _ = fetch_in_one_trip(sql.STANDING, parameters=place)[0][0]

@@ -21,15 +21,17 @@ def encode_cursor(*parts: int | str | UUID | datetime) -> str:
     for part in parts:
         text = part.isoformat() if isinstance(part, datetime) else str(part)
         plain.append(part if isinstance(part, int) else text)
-    return _encode_parts(plain)
+    return _encode_cursor_parts(plain)
 
 
 def extend_cursor(cursor: str, text: str) -> str:
     """Return one of our cursors with a text behind its other values."""
-    return _encode_parts([*json.loads(urlsafe_b64decode(cursor.encode("ascii") + b"==")), text])
+    return _encode_cursor_parts(
+        [*json.loads(urlsafe_b64decode(cursor.encode("ascii") + b"==")), text]
+    )
 
 
-def _encode_parts(parts: list[int | str]) -> str:
+def _encode_cursor_parts(parts: list[int | str]) -> str:
     return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 

@@ -22,16 +22,16 @@ FRESH = timedelta(seconds=30)
 
 def health_of_migrations() -> bool:
     """Return True if the database has every migration of this code."""
-    return not missing_migrations()
+    return not missing_migrations_for_health()
 
 
-def missing_migrations() -> list[str]:
+def missing_migrations_for_health() -> list[str]:
     """Return the migrations of this code that the database does not have, as app.name."""
     applied = MigrationRecorder(connection).applied_migrations().keys()
     return sorted(f"{app}.{name}" for app, name in _migrations_for_health() - applied)
 
 
-def unknown_migrations() -> list[str]:
+def unknown_migrations_for_health() -> list[str]:
     """Return the migrations that only a newer release knows, as app.name.
 
     Squashed migrations and apps that this release has dropped do not count.

@@ -17,7 +17,7 @@ from pipeline.selectors.applications import (
     read_seen_applications,
 )
 from pipeline.selectors.marked_applications import marked_candidate_sql, rarest_mark
-from pipeline.selectors.search import BEFORE_ALL, NamePlace, find_by_name
+from pipeline.selectors.search import BEFORE_ALL, NamePlace, search_by_name
 from pipeline.selectors.sql import SEEN_UNPLACED
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
@@ -56,7 +56,7 @@ class ListPlace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApplicationFilters:
+class WantedJobApplications:
     """Conditions that all applications of a list fulfil. A time range excludes its end."""
 
     status: Status | None = None
@@ -198,9 +198,9 @@ WHERE own.id = ANY(%(ids)s::uuid[]) AND coalesce(own.outcome, own.status) = ANY(
 """  # noqa: S608  constants of this module
 
 
-def list_applications(
+def list_job_applications(
     job_id: UUID,
-    filters: ApplicationFilters,
+    filters: WantedJobApplications,
     *,
     order: ListOrder,
     after: ListPlace | None,
@@ -210,7 +210,7 @@ def list_applications(
 
     At most CANDIDATES applications are searched, so a page may be short although others follow.
     """
-    values = filters.parameters() | _place_values(job_id, order, after)
+    values = filters.parameters() | _listed_place_values(job_id, order, after)
     mark = rarest_mark(job_id, **values)
     most = length_of_applications_page(limit + 1)
     page, edge = list_statements(order, most, filters.needs_search(order), mark)
@@ -220,15 +220,15 @@ def list_applications(
         return ListedPage(rows[:limit], ListPlace(getattr(last, order.column), last.id))
     if not edge:
         return ListedPage(rows, None)
-    found = _prepared_list(edge).first(**values)
+    found = _prepared_job_applications_sql(edge).first(**values)
     return ListedPage(rows, ListPlace(*found) if found else None)
 
 
-def search_applications(
+def search_job_applications(
     company_id: UUID,
     job_id: UUID,
     search: str,
-    filters: ApplicationFilters,
+    filters: WantedJobApplications,
     *,
     after: NamePlace | None,
     limit: int,
@@ -237,23 +237,25 @@ def search_applications(
 
     In three queries. A page may be short although others follow.
     """
-    found = find_by_name(company_id, search, job_id=job_id, after=after or BEFORE_ALL, limit=limit)
+    found = search_by_name(
+        company_id, search, job_id=job_id, after=after or BEFORE_ALL, limit=limit
+    )
     ids = [each.application.id for each in found.rows]
-    rows = _prepared_list(_MATCHING).all(ids=ids, **filters.parameters())
+    rows = _prepared_job_applications_sql(_MATCHING).all(ids=ids, **filters.parameters())
     matching = {id_ for (id_,) in rows}
     return ListedPage([row for row in found.rows if row.application.id in matching], found.next)
 
 
-def count_listed_applications(job_id: UUID, filters: ApplicationFilters, order: ListOrder) -> Total:
+def count_job_applications(job_id: UUID, filters: WantedJobApplications, order: ListOrder) -> Total:
     """Return the number of applications that a list in this order has in all, in few queries.
 
     Beyond MOST_COUNTED, only the newest are searched: that many at least.
     """
     order = order._replace(descending=True)
-    values = filters.parameters() | _place_values(job_id, order, None)
-    candidate = _candidate_sql(order, MOST_COUNTED + 1, rarest_mark(job_id, **values))
+    values = filters.parameters() | _listed_place_values(job_id, order, None)
+    candidate = _listed_candidate_sql(order, MOST_COUNTED + 1, rarest_mark(job_id, **values))
     statement = _TOTAL.format(candidate=candidate, conditions=_CONDITIONS)
-    [(count, searched)] = _prepared_list(statement).all(**values)
+    [(count, searched)] = _prepared_job_applications_sql(statement).all(**values)
     return Total(min(count, MOST_COUNTED), exact=searched <= MOST_COUNTED)
 
 
@@ -262,7 +264,7 @@ def list_statements(order: ListOrder, most: int, searches: bool, mark: str = "")
     """Return the statements for a page and, if a search may end early, for where it ended."""
     candidates = CANDIDATES if searches else most
     values = {
-        "candidate": _candidate_sql(order, candidates, mark),
+        "candidate": _listed_candidate_sql(order, candidates, mark),
         "conditions": _CONDITIONS,
         "column": order.column,
         "direction": "DESC" if order.descending else "ASC",
@@ -272,7 +274,7 @@ def list_statements(order: ListOrder, most: int, searches: bool, mark: str = "")
     return _PAGE.format(**values), _EDGE.format(**values) if searches and not mark else ""
 
 
-def _candidate_sql(order: ListOrder, candidates: int, mark: str) -> str:
+def _listed_candidate_sql(order: ListOrder, candidates: int, mark: str) -> str:
     beyond = "<" if order.descending else ">"
     if mark:
         return marked_candidate_sql(mark, column=order.column, beyond=beyond)
@@ -287,11 +289,11 @@ def _candidate_sql(order: ListOrder, candidates: int, mark: str) -> str:
 
 
 @cache
-def _prepared_list(text: str) -> PreparedStatement[Any]:
+def _prepared_job_applications_sql(text: str) -> PreparedStatement[Any]:
     return PreparedStatement(text, prepared_row)
 
 
-def _place_values(job_id: UUID, order: ListOrder, after: ListPlace | None) -> dict[str, Any]:
+def _listed_place_values(job_id: UUID, order: ListOrder, after: ListPlace | None) -> dict[str, Any]:
     start = ("infinity", _HIGHEST) if order.descending else ("-infinity", _LOWEST)
     moment, id_ = (after.moment.isoformat(), after.id) if after else start
     return {"job": job_id, "moment": moment, "id": id_}

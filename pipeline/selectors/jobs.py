@@ -37,7 +37,7 @@ WHERE job.id = %(job)s
 )
 
 
-def job_facts(job_id: UUID) -> JobFacts:
+def read_job_facts(job_id: UUID) -> JobFacts:
     """Return the facts of a job, in one query. Raises JobNotFound."""
     facts = JOB_FACTS.first(job=job_id)
     if facts is None:

@@ -46,7 +46,7 @@ ORDER BY decision.due_at, decision.id
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDecision:
+class ShownPendingDecision:
     """Decision for a job's pages: the people on whom it waits, and those it was refused for."""
 
     id: UUID
@@ -67,29 +67,31 @@ class ShownDecision:
         return self.finished_at is None
 
 
-def shown_decisions(job_id: UUID, *, only: UUID | None = None) -> list[ShownDecision]:
+def shown_pending_decisions(
+    job_id: UUID, *, only: UUID | None = None
+) -> list[ShownPendingDecision]:
     """Return the decisions that a job's pages show, latest due last, in one query.
 
     Of many, the open ones come first, then the latest. `only` is the one decision to return.
     """
     with connection.cursor() as cursor:
         cursor.execute(_DECISIONS, {"job": job_id, "only": only})
-        return [ShownDecision(*row) for row in cursor.fetchall()]
+        return [ShownPendingDecision(*row) for row in cursor.fetchall()]
 
 
-def people_awaiting_decisions(job_id: UUID) -> set[UUID]:
+def people_with_pending_decisions(job_id: UUID) -> set[UUID]:
     """Return the applications to a job on which a decision is pending, in one query."""
     items = DecisionItem.objects.filter(decision__job_id=job_id, decision__finished_at=None)
     waiting = items.filter(state__in=["WAITING", "DECIDING"])
     return set(waiting.values_list("application_id", flat=True))
 
 
-def read_decision(decision_id: UUID) -> PendingDecision | None:
+def read_pending_decision(decision_id: UUID) -> PendingDecision | None:
     """Return a decision with its job's company, or None."""
     return PendingDecision.objects.select_related("job").filter(id=decision_id).first()
 
 
-def decision_items_of(decision_id: UUID) -> list[DecisionItem]:
+def items_of_pending_decision(decision_id: UUID) -> list[DecisionItem]:
     """Return the people that a decision is about, with their applications, in its order."""
     items = DecisionItem.objects.filter(decision_id=decision_id).select_related("application")
     return list(items.order_by("number"))
@@ -126,7 +128,7 @@ _NEIGHBOUR = """(
     ORDER BY {first} {direction}, {second} {direction} LIMIT 1)"""
 
 
-def neighbours_to_decide_on(application: Application | ApplicationRow) -> Neighbours:
+def neighbours_of_pending_decision(application: Application | ApplicationRow) -> Neighbours:
     """Return the people before and after one, without those on whom a decision is pending.
 
     In one query. Somebody whose application has ended has no neighbours.

@@ -139,7 +139,7 @@ ORDER BY event.at DESC, event.seq DESC LIMIT %(most)s
 """  # noqa: S608  constants of this module
 
 
-def last_misses(job_id: UUID, span: timedelta, *, limit: int) -> list[Miss]:
+def recent_misses(job_id: UUID, span: timedelta, *, limit: int) -> list[Miss]:
     """Return a job's last missed deadlines within the span, latest first, in one query."""
     with connection.cursor() as cursor:
         values: dict[str, Any] = {"job": job_id, "span": span.total_seconds(), "most": limit}
@@ -157,7 +157,7 @@ ORDER BY event.seq DESC
 """
 
 
-def last_events(job_id: UUID, *, limit: int) -> list[tuple[Event, str]]:
+def recent_events(job_id: UUID, *, limit: int) -> list[tuple[Event, str]]:
     """Return a job's last events, latest first, each with the person's name, in one query.
 
     The name is empty for an event of the job itself, and of a person who was erased.

@@ -80,7 +80,7 @@ FROM candidate ORDER BY word, application_id
 """
 
 
-def find_by_name(
+def search_by_name(
     company_id: UUID,
     search: str,
     *,
@@ -96,7 +96,7 @@ def find_by_name(
     matches: list[NamePlace] = []
     behind: NamePlace | None = after
     for _ in range(LOOKS):
-        looked_at = _names_looked_at(company_id, search, job_id, behind or BEFORE_ALL)
+        looked_at = _names_to_search(company_id, search, job_id, behind or BEFORE_ALL)
         matches += [place for place, fits in looked_at if fits]
         behind = looked_at[-1][0] if len(looked_at) == CANDIDATES else None
         if behind is None or len(matches) > limit:
@@ -110,10 +110,10 @@ def find_by_name(
     return Found([seen[id_] for id_ in ids], behind)
 
 
-def _names_looked_at(
+def _names_to_search(
     company_id: UUID, search: str, job_id: UUID | None, after: NamePlace
 ) -> list[tuple[NamePlace, bool]]:
-    """Return the next CANDIDATES with the rarest search word, and whether each matches all."""
+    """Return the next names with the rarest search word, each with whether it has all words."""
     with connection.cursor() as cursor:
         cursor.execute(
             _MATCHES,

@@ -20,7 +20,7 @@ class TimelineMoment(NamedTuple):
     seq: int
 
 
-def timeline_of(application_id: UUID, *, after_seq: int, limit: int) -> Page[Event]:
+def timeline_of_application(application_id: UUID, *, after_seq: int, limit: int) -> Page[Event]:
     """Return an application's events after a seq, oldest first, in one query."""
     events = Event.objects.filter(application_id=application_id, seq__gt=after_seq)
     return Page.cut(list(events.order_by("seq")[: limit + 1]), limit)

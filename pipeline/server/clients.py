@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import parse_cookie
 
 from pipeline.web.asgi_types import Message, asgi_header
-from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_network_of
+from pipeline.web.client_address import ACCEPTED_CREDENTIAL, network_of_client_address
 
 MOST_KNOWN = 10_000
 
@@ -39,7 +39,7 @@ class Clients:
         if name := self._known.get(credential):
             self._known.move_to_end(credential)
             return Client(name, is_known=True)
-        return Client(client_network_of((scope.get("client") or ("",))[0]), is_known=False)
+        return Client(network_of_client_address((scope.get("client") or ("",))[0]), is_known=False)
 
     def note(self, client: Client, scope: Message, environ: Mapping[str, Any]) -> None:
         """Remember a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""

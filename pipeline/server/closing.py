@@ -7,16 +7,19 @@ import struct
 import termios
 from contextlib import suppress
 from fcntl import ioctl
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pipeline.server.http_protocol import BoundedProtocol
+from typing import Protocol
 
 # How long a refused client's remaining bytes are discarded, so that it can read the reason.
 LINGER_SECONDS = 2.0
 MOST_LINGER_BYTES = 10_000_000
 # How long a client may read nothing of its response.
 TAKING_SECONDS = 60.0
+
+
+class Receiver(Protocol):
+    """Protocol of a connection, which knows whether a request is still arriving."""
+
+    is_receiving: bool
 
 
 class Closing(asyncio.Transport):
@@ -26,7 +29,7 @@ class Closing(asyncio.Transport):
     response. So arriving data is read for a while and discarded.
     """
 
-    def __init__(self, inner: asyncio.Transport, protocol: BoundedProtocol) -> None:
+    def __init__(self, inner: asyncio.Transport, protocol: Receiver) -> None:
         self._inner = inner
         self._protocol = protocol
         self._lingers = False

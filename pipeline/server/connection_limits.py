@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
-from pipeline.web.client_address import client_network_of
+from pipeline.web.client_address import network_of_client_address
 
 MOST_CONNECTIONS = 4_000
 MOST_PER_ADDRESS = 1_000
@@ -33,7 +33,7 @@ class ConnectionLimits:
 
     def enter(self, peer: str) -> bool:
         """Count a new connection, and return whether there was room for it."""
-        network = client_network_of(peer)
+        network = network_of_client_address(peer)
         is_full = self._open.total() >= self.most
         speaks_for_many = not peer or _is_connection_from(peer, self.proxies)
         if is_full or (self._open[network] >= self.per_address and not speaks_for_many):
@@ -43,7 +43,7 @@ class ConnectionLimits:
 
     def leave(self, peer: str) -> None:
         """Count a closed connection."""
-        network = client_network_of(peer)
+        network = network_of_client_address(peer)
         self._open[network] -= 1
         if not self._open[network]:
             del self._open[network]

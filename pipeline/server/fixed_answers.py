@@ -15,8 +15,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-un
 
 from pipeline.server.refusals import answer_refusal
 from pipeline.web.asgi_types import Message, Receive, Send, asgi_header, until_asgi_client_gone
-from pipeline.web.middleware import request_id_of_header, transport_security
-from pipeline.web.request_metrics import count_request_without_django
+from pipeline.web.middleware import request_id_of_header, transport_security_in_middleware
+from pipeline.web.request_metrics import count_request_metric_without_django
 
 LIVE = "/health/live"
 ALIVE = b'{"status": "ok"}'
@@ -36,7 +36,7 @@ async def fixed_answer_alive(scope: Message, send: Send) -> None:
         "X-Content-Type-Options": "nosniff",
         "X-Request-ID": request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1")),
     }
-    count_request_without_django(scope["method"], LIVE, 200)
+    count_request_metric_without_django(scope["method"], LIVE, 200)
     await answer_refusal(scope, send, 200, headers, ALIVE)
 
 
@@ -50,7 +50,7 @@ class StaticFileAnswers:
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"same-origin"),
         ]
-        if policy := transport_security():
+        if policy := transport_security_in_middleware():
             self._always.append((b"strict-transport-security", policy.encode()))
 
     def find(self, path: str) -> Any:
@@ -66,7 +66,7 @@ class StaticFileAnswers:
             for name, value in scope["headers"]
         }
         response = file.get_response(scope["method"], said)
-        count_request_without_django(scope["method"], self.prefix, int(response.status))
+        count_request_metric_without_django(scope["method"], self.prefix, int(response.status))
         headers = [(k.lower().encode(), v.encode("latin1")) for k, v in response.headers]
         start = {"type": "http.response.start", "status": int(response.status)}
         await send(start | {"headers": [*headers, *self._always]})
@@ -74,10 +74,10 @@ class StaticFileAnswers:
             await send({"type": "http.response.body", "body": b""})
             return
         with response.file as content:
-            await _send_static_content(content, receive, send)
+            await _send_fixed_content(content, receive, send)
 
 
-async def _send_static_content(content: IO[bytes], receive: Receive, send: Send) -> None:
+async def _send_fixed_content(content: IO[bytes], receive: Receive, send: Send) -> None:
     """Send a file piece by piece, as long as the client reads it."""
     gone = asyncio.ensure_future(until_asgi_client_gone(receive))
     try:
@@ -117,10 +117,10 @@ class RememberedAnswers:
         said = [*headers, (b"x-request-id", name.encode())]
         if status == 304:
             said = [(k, v) for k, v in said if k not in (b"content-length", b"content-type")]
-        count_request_without_django(scope["method"], scope["path"], status)
+        count_request_metric_without_django(scope["method"], scope["path"], status)
         await send({"type": "http.response.start", "status": status, "headers": said})
         is_empty = status == 304 or scope["method"] == "HEAD"
-        await _send_static_content(io.BytesIO(b"" if is_empty else body), receive, send)
+        await _send_fixed_content(io.BytesIO(b"" if is_empty else body), receive, send)
 
     def remembering_answers(self, scope: Message, send: Send) -> Send:
         """Return a `send` that also remembers the response, if it is one to remember."""
@@ -130,7 +130,7 @@ class RememberedAnswers:
         start: Message = {}
         pieces: list[bytes] = []
 
-        async def keep_answer(message: Message) -> None:
+        async def remember_fixed_answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 start.update(message)
             else:
@@ -143,4 +143,4 @@ class RememberedAnswers:
                         self._kept[scope["path"]] = (kept, body)
             await send(message)
 
-        return keep_answer
+        return remember_fixed_answer

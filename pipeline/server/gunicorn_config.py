@@ -17,7 +17,7 @@ import django
 from django.urls import get_resolver
 
 from pipeline.config import env
-from pipeline.database.pooler import refuse_unfit_addresses
+from pipeline.database.pooler import refuse_unfit_pooler_addresses
 
 worker_class = "pipeline.server.gunicorn_worker.LiveWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
@@ -49,7 +49,7 @@ def on_starting(server: Any) -> None:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.counted
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
     django.setup()
-    refuse_unfit_addresses()
+    refuse_unfit_pooler_addresses()
     get_resolver().url_patterns  # noqa: B018  imports the views
     # The collector would write into the objects that are shared, and so copy them.
     gc.collect()

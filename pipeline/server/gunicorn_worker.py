@@ -34,7 +34,7 @@ ACCEPTED_AT_ONCE = 8
 COLLECT_AFTER = (10_000, 20, 50)
 
 
-def listeners_for_a_crowd(sockets: list[socket.socket]) -> list[socket.socket]:
+def worker_listeners_for_a_crowd(sockets: list[socket.socket]) -> list[socket.socket]:
     """Return several handles of each socket: uvloop accepts one connection from each.
 
     The sockets themselves are among them, so that the port refuses connections once the server has
@@ -108,7 +108,7 @@ class LiveWorker(UvicornWorker):
         server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
         signs = asyncio.create_task(give_signs_of_web_server())
-        await server.serve(sockets=listeners_for_a_crowd(self.sockets))
+        await server.serve(sockets=worker_listeners_for_a_crowd(self.sockets))
         signs.cancel()
         if not server.started:
             sys.exit(Arbiter.WORKER_BOOT_ERROR)

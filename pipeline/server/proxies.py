@@ -9,7 +9,7 @@ from typing import Any
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from pipeline.web.asgi_types import Message, Receive, Send
-from pipeline.web.client_address import client_network_of
+from pipeline.web.client_address import network_of_client_address
 
 # The peer of a proxy that connects through a local socket, which has no address.
 _SOCKET = "unix"
@@ -32,7 +32,9 @@ def behind_proxies(
         return application
 
     async def with_proxied_address(scope: Message, receive: Receive, send: Send) -> None:
-        if client_network_of(scope["client"][0]) == "unknown":  # the proxy wrote something else
+        if (
+            network_of_client_address(scope["client"][0]) == "unknown"
+        ):  # the proxy wrote something else
             scope["client"] = scope["peer"]
         await application(scope, receive, send)
 

@@ -12,8 +12,8 @@ from pipeline.api import problems
 from pipeline.api.problem_types import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.web.asgi_types import Message, Send, asgi_header
-from pipeline.web.middleware import request_id_of_header, transport_security
-from pipeline.web.request_metrics import count_request_without_django
+from pipeline.web.middleware import request_id_of_header, transport_security_in_middleware
+from pipeline.web.request_metrics import count_request_metric_without_django
 
 TOO_MANY_AT_ONCE = "You have too many requests running at once. Wait for some of them to finish."
 TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
@@ -40,7 +40,7 @@ async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> Non
     }
     if kind.status in (429, 503):
         headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
-    count_request_without_django(scope["method"], "refused", kind.status)
+    count_request_metric_without_django(scope["method"], "refused", kind.status)
     await answer_refusal(scope, send, kind.status, headers, body)
 
 
@@ -49,7 +49,7 @@ async def answer_refusal(
 ) -> None:
     """Send a complete response."""
     said = headers | {"Content-Length": str(len(body))}
-    if policy := transport_security():
+    if policy := transport_security_in_middleware():
         said["Strict-Transport-Security"] = policy
     pairs = [(name.lower().encode(), value.encode("latin1")) for name, value in said.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})

@@ -9,7 +9,7 @@ from django.conf import settings
 NO_LIMIT = "-c statement_timeout=0"
 
 
-def set_up_request_connections() -> None:
+def limit_request_statements() -> None:
     """Limit every statement of this process. Call this before its first connection.
 
     The limit is a start-up option, so it costs no round trip. Work that may take longer lifts it in

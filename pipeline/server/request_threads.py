@@ -66,7 +66,9 @@ class RequestThreads:
             except BaseException as error:
                 outcome, settle = error, called.set_exception
             with suppress(RuntimeError):  # the loop has been closed
-                loop.call_soon_threadsafe(_settle_unless_cancelled, called, settle, outcome)
+                loop.call_soon_threadsafe(
+                    _finish_thread_call_unless_cancelled, called, settle, outcome
+                )
 
         self.begin(call_in_request_thread)
         return await called
@@ -117,7 +119,7 @@ class RequestThreads:
                 self._idle += 1
 
 
-def _settle_unless_cancelled(
+def _finish_thread_call_unless_cancelled(
     called: asyncio.Future[Any], settle: Callable[[Any], None], outcome: Any
 ) -> None:
     if not called.cancelled():

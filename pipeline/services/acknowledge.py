@@ -7,8 +7,8 @@ from uuid import UUID
 from jobs.models import JobStatus
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Actor, Move, Status
-from pipeline.line.effects import has_just_missed
 from pipeline.line.lock import lock_job_of
+from pipeline.line.misses import has_just_missed
 from pipeline.line.moves import make_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction

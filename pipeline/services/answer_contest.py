@@ -18,7 +18,7 @@ from pipeline.domain.errors import ContestAnswered, ContestNotFound, NotReinstat
 from pipeline.domain.states import Actor, Move
 from pipeline.line.lock import lock_job_of
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.misses import LastMiss, give_place_back, read_last_miss
+from pipeline.line.misses import LastMiss, give_missed_place_back, read_last_miss
 from pipeline.line.moves import make_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
@@ -67,7 +67,7 @@ def answer_contest(
     seq = close_contest(job, application, found, answer=answer, reason=reason, actor=actor)
     if place:
         facts = {"reason": str(reason), ANSWER_SEQ: seq}
-        give_place_back(job, application, place, actor=actor, facts=facts)
+        give_missed_place_back(job, application, place, actor=actor, facts=facts)
     write(job, commit=True)
     ids = {"company": str(job.company_id), "application": str(application_id)}
     security.info("contest.answered", extra=ids | {"answer": str(answer), "reason": str(reason)})

@@ -8,7 +8,7 @@ from uuid import UUID
 from jobs.models import JobStatus
 from pipeline.domain.errors import IllegalMove, NotDeferrable
 from pipeline.domain.states import DEFER_WITHIN, Actor, EventType, Move, Status, status_after
-from pipeline.line.admission import offer_free_seat
+from pipeline.line.admission import offer_free_seat_on_admission
 from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_move
 from pipeline.line.settle import settle_due
@@ -50,6 +50,6 @@ def defer(*, application_id: UUID, not_before: datetime | None, actor: Actor) ->
             )
     application.not_before = not_before
     entry = make_move(job, application, Move.DEFER, actor=actor)
-    offer_free_seat(job, application, cause_seq=entry.seq)
+    offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
     write(job, commit=True)
     return application

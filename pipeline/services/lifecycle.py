@@ -40,14 +40,14 @@ class Posting:
     location: str = ""
 
 
-def check_draw_time(draw_at: datetime | None, now: datetime) -> None:
+def check_draw_time_of_new_job(draw_at: datetime | None, now: datetime) -> None:
     """Check the time of a draw, if any, that is announced at `now`. Raises DrawRefused."""
     if draw_at is not None and not now < draw_at <= now + LONGEST_TO_DRAW:
         days = LONGEST_TO_DRAW.days
         raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
 
 
-def _check_room_in_sandbox(company_id: UUID, job_id: UUID | None) -> None:
+def check_sandbox_room_to_create_job(company_id: UUID, job_id: UUID | None) -> None:
     """Check that a sandbox can have another job, or has this one already. Raises SandboxFull."""
     own = Job.objects.filter(company_id=company_id, posting__isnull=False)
     if own.exclude(id=job_id or company_id).count() >= MOST_SANDBOX_JOBS:
@@ -75,10 +75,9 @@ def create_job(
     and SandboxFull.
     """
     clock = hold_company_clock(company_id)
-    now = clock.now
     if clock.is_test:
-        _check_room_in_sandbox(company_id, job_id)
-    check_draw_time(draw_at, now)
+        check_sandbox_room_to_create_job(company_id, job_id)
+    check_draw_time_of_new_job(draw_at, clock.now)
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
@@ -86,8 +85,8 @@ def create_job(
         "capacity": capacity,
         "draw_at": draw_at,
         "chain_head": GENESIS,
-        "last_event_at": now,
-        "created_at": now,
+        "last_event_at": clock.now,
+        "created_at": clock.now,
         **policy.values(),
     }
     if job_id is None:
@@ -96,7 +95,7 @@ def create_job(
         row, is_new = Job.objects.get_or_create(id=job_id, defaults=fields)
         if not is_new:
             return row.id
-    JobPosting.objects.create(job=row, **asdict(posting), updated_at=now)
+    JobPosting.objects.create(job=row, **asdict(posting), updated_at=clock.now)
     if reference:
         write_reference(JobReference(job=row, company_id=company_id, **reference), reference)
     job = lock_job(row.id)
@@ -160,7 +159,7 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
         if job.draw_at is not None:
-            check_draw_time(job.draw_at, job.now)
+            check_draw_time_of_new_job(job.draw_at, job.now)
             job.due(job.draw_at)
     entry = record_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)

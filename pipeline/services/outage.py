@@ -79,23 +79,23 @@ def extend_after_outage() -> int:
     not be called inside a transaction.
     """
     outage, locked = watch_for_outage(), set[UUID]()
-    extended = _make_up_for_silence(WORKERS, *outage, locked) if outage else 0
+    extended = _make_up_for_outage(WORKERS, *outage, locked) if outage else 0
     web = Heartbeat.objects.filter(worker=WEB).annotate(now=Now()).first()
     if web is None:
         return extended
     if web.silent_since and web.silent_until:
-        extended += _make_up_for_silence(WEB, web.silent_since, web.silent_until, locked)
+        extended += _make_up_for_outage(WEB, web.silent_since, web.silent_until, locked)
     now: datetime = web.now
     if LEAST_OUTAGE <= now - web.completed_at < GONE:
-        near = _open_offers().filter(
+        near = _offers_open_in_outage().filter(
             acknowledge_by__gt=now, acknowledge_by__lte=now + BEFORE_DEADLINE
         )
         for offer in near:
-            extended += _extend_offer(offer, timedelta.max, locked)
+            extended += _extend_offer_after_outage(offer, timedelta.max, locked)
     return extended
 
 
-def _open_offers() -> QuerySet[Application]:
+def _offers_open_in_outage() -> QuerySet[Application]:
     """Return the open offers that were not extended yet, by deadline, with their jobs and people.
 
     Those of sandboxes are left out: time there is not ours.
@@ -106,16 +106,16 @@ def _open_offers() -> QuerySet[Application]:
     return offers.select_related("job", "applicant").order_by("acknowledge_by")
 
 
-def _make_up_for_silence(of: str, begun: datetime, ended: datetime, locked: set[UUID]) -> int:
+def _make_up_for_outage(of: str, begun: datetime, ended: datetime, locked: set[UUID]) -> int:
     extended = skipped = 0
-    for offer in _open_offers().filter(acknowledge_by__gt=ended, promoted_at__lt=ended):
+    for offer in _offers_open_in_outage().filter(acknowledge_by__gt=ended, promoted_at__lt=ended):
         assert offer.promoted_at is not None  # noqa: S101  it was offered
         assert offer.acknowledge_by is not None  # noqa: S101  offers have a deadline
         quiet = offer.job.policy.quiet_hours(offer.applicant.time_zone)
         lost = running_time(max(begun, offer.promoted_at), ended, quiet)
         window = running_time(offer.promoted_at, offer.acknowledge_by, quiet)
         if lost > window * LEAST_PART:
-            extended += _extend_offer(offer, lost, locked)
+            extended += _extend_offer_after_outage(offer, lost, locked)
             skipped += offer.job_id in locked
     if not skipped:  # else the silence stays recorded, and the next call tries again
         made_up_for = Heartbeat.objects.filter(worker=of, silent_until=ended)
@@ -130,7 +130,7 @@ def _make_up_for_silence(of: str, begun: datetime, ended: datetime, locked: set[
     return extended
 
 
-def _extend_offer(offer: Application, lost: timedelta, locked: set[UUID]) -> bool:
+def _extend_offer_after_outage(offer: Application, lost: timedelta, locked: set[UUID]) -> bool:
     """Extend a deadline by lost time, at most by one window; tell whether that was possible.
 
     A job whose lock is held is added to `locked`; its other offers are skipped.

@@ -19,7 +19,7 @@ from pipeline.domain.states import (
     status_after,
 )
 from pipeline.line.lock import lock_job_of
-from pipeline.line.misses import give_place_back, read_last_miss
+from pipeline.line.misses import give_missed_place_back, read_last_miss
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -38,7 +38,7 @@ def reinstate(
     note: str = "",
     request_id: UUID | None = None,
 ) -> Application:
-    """Give a person the place back that they had before their last miss, which no longer counts.
+    """Give a person back the place they had before their last miss, which no longer counts.
 
     They hold no seat by that: they stand at their former place, without a cool-down, and are
     promoted by the ordinary rule; at once if a seat is free. If they have asked to look again at
@@ -73,7 +73,7 @@ def reinstate(
             reason=ContestReason(reason),
             actor=actor,
         )
-    entry = give_place_back(job, application, miss, actor=actor, facts=facts)
+    entry = give_missed_place_back(job, application, miss, actor=actor, facts=facts)
     if note:
         DecisionNote.objects.create(application=application, seq=entry.seq, text=note)
     write(job, commit=True)

@@ -21,7 +21,7 @@ from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import JobReference
-from pipeline.services.lifecycle import check_draw_time
+from pipeline.services.lifecycle import check_draw_time_of_new_job
 from pipeline.services.references import write_reference
 
 
@@ -65,7 +65,7 @@ def update_job(
     settle_due(job)
     if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
         raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
-    draw_at = _draw_time_after(changes, job)  # before anything is written: a refusal commits
+    draw_at = _draw_time_after_update(changes, job)  # before anything is written: a refusal commits
     if changes.reference:
         row = JobReference(job_id=job.id, company_id=job.company_id, **changes.reference)
         write_reference(row, changes.reference)
@@ -86,11 +86,11 @@ def update_job(
     write(job, commit=True)
 
 
-def _draw_time_after(changes: JobChanges, job: LockedJob) -> datetime | None:
+def _draw_time_after_update(changes: JobChanges, job: LockedJob) -> datetime | None:
     """Return the time of the job's draw after the changes: only a draft can have another one."""
     if changes.draw_at is None or changes.draw_at == job.draw_at:
         return job.draw_at
     if job.status is not JobStatus.DRAFT or job.draw_at is None:
         raise IllegalJobMove(status=job.status.value, verb="change the draw")
-    check_draw_time(changes.draw_at, job.now)
+    check_draw_time_of_new_job(changes.draw_at, job.now)
     return changes.draw_at

@@ -55,7 +55,7 @@ _NONE = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
-class SeatLedger:
+class IdleSeatLedger:
     """Seat time of a span: in use, and lost by cause. Exact to the microsecond."""
 
     used: timedelta = _NONE
@@ -83,14 +83,16 @@ class SeatLedger:
         """Return the parts by name, in seconds times seats."""
         return {each.name: getattr(self, each.name).total_seconds() for each in fields(self)}
 
-    def __add__(self, other: SeatLedger) -> SeatLedger:
+    def __add__(self, other: IdleSeatLedger) -> IdleSeatLedger:
         names = [each.name for each in fields(self)]
-        return SeatLedger(**{name: getattr(self, name) + getattr(other, name) for name in names})
+        return IdleSeatLedger(
+            **{name: getattr(self, name) + getattr(other, name) for name in names}
+        )
 
 
-def fold_seat_time(
+def fold_idle_seats(
     states: Sequence[SeatState], misses: Iterable[MissedOffer], edges: Sequence[datetime]
-) -> list[SeatLedger]:
+) -> list[IdleSeatLedger]:
     """Return the ledger of each span between two neighbouring edges. Pure.
 
     `states` are in the order of the log; each holds until the next. The last holds until the last
@@ -99,7 +101,7 @@ def fold_seat_time(
     turns = sorted(turn for miss in misses for turn in ((miss.offered_at, 1), (miss.missed_at, -1)))
     first, last = edges[0], edges[-1]
     moments = {*edges, *(state.at for state in states), *(at for at, _ in turns)}
-    ledgers = [SeatLedger() for _ in edges[1:]]
+    ledgers = [IdleSeatLedger() for _ in edges[1:]]
     state, missing = None, 0
     next_state = next_turn = bucket = 0
     for start, end in pairwise(sorted(moments)):
@@ -113,58 +115,58 @@ def fold_seat_time(
             continue
         while edges[bucket + 1] <= start:
             bucket += 1
-        ledgers[bucket] += _ledger_of_state(state, missing, end - start)
+        ledgers[bucket] += _idle_seats_in_state(state, missing, end - start)
     return ledgers
 
 
-def _ledger_of_state(state: SeatState, missing: int, span: timedelta) -> SeatLedger:
-    """Return the ledger of a span in which nothing changes; `missing` of the offers get missed."""
+def _idle_seats_in_state(state: SeatState, missing: int, span: timedelta) -> IdleSeatLedger:
+    """Return the ledger of a span without changes; `missing` open offers will be missed."""
     if state.status not in (JobStatus.OPEN, JobStatus.PAUSED):
-        return SeatLedger()
+        return IdleSeatLedger()
     held = state.active + state.pending
     free = span * max(0, state.capacity - held)
     used, missed = span * (held - missing), span * missing
     if state.status == JobStatus.PAUSED:
-        return SeatLedger(used, missed, paused=free)
+        return IdleSeatLedger(used, missed, paused=free)
     if state.waiting:
-        return SeatLedger(used, missed, cooldown=free)
-    return SeatLedger(used, missed, nobody=free)
+        return IdleSeatLedger(used, missed, cooldown=free)
+    return IdleSeatLedger(used, missed, nobody=free)
 
 
 @dataclass(frozen=True, slots=True)
 class IdleSeats:
     """Ledgers of consecutive weeks, oldest first; the last week is the present one, until now."""
 
-    weeks: list[tuple[Week, SeatLedger]]
+    weeks: list[tuple[Week, IdleSeatLedger]]
     # Whether old events were left out, because the logs are too long.
     is_cut: bool
     # Whether jobs were left out, because there are too many.
     lacks_jobs: bool
     # The jobs that were added up, with their own ledger of all weeks.
-    jobs: list[tuple[Job, SeatLedger]]
+    jobs: list[tuple[Job, IdleSeatLedger]]
 
     @property
-    def total(self) -> SeatLedger:
+    def total(self) -> IdleSeatLedger:
         """Return the ledger of all weeks together."""
-        return sum((ledger for _, ledger in self.weeks), SeatLedger())
+        return sum((ledger for _, ledger in self.weeks), IdleSeatLedger())
 
 
 @reads_replica
 def idle_seats_of_job(job: Job, *, weeks: int, zone: str) -> IdleSeats:
     """Return a job's ledger of the last weeks, the present one included, in a few queries."""
     now = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
-    spans = _last_weeks(now, weeks, zone)
+    spans = _last_weeks_of_idle_seats(now, weeks, zone)
     edges = [*(week.start for week in spans), now]
     first = max(1, past_seq_at(job.id, edges[0]))
     oldest = max(first, job.seq - MOST_EVENTS + 1)
-    ledgers = fold_seat_time(*_read_seat_states({job.id: oldest})[job.id], edges)
+    ledgers = fold_idle_seats(*_read_states_of_idle_seats({job.id: oldest})[job.id], edges)
     by_week = list(zip(spans, ledgers, strict=True))
     return IdleSeats(
-        by_week, oldest > first, lacks_jobs=False, jobs=[(job, sum(ledgers, SeatLedger()))]
+        by_week, oldest > first, lacks_jobs=False, jobs=[(job, sum(ledgers, IdleSeatLedger()))]
     )
 
 
-def idle_seats_in_week(job: Job, week: Week) -> SeatLedger | None:
+def idle_seats_in_week(job: Job, week: Week) -> IdleSeatLedger | None:
     """Return a job's ledger of a week that has ended, or None if its log is too long since then.
 
     A miss after the week counts for the part of its offer that lies in the week.
@@ -172,8 +174,8 @@ def idle_seats_in_week(job: Job, week: Week) -> SeatLedger | None:
     first = max(1, past_seq_at(job.id, week.start))
     if job.seq - first >= MOST_EVENTS:
         return None
-    states, misses = _read_seat_states({job.id: first})[job.id]
-    return fold_seat_time(states, misses, [week.start, week.end])[0]
+    states, misses = _read_states_of_idle_seats({job.id: first})[job.id]
+    return fold_idle_seats(states, misses, [week.start, week.end])[0]
 
 
 @reads_replica
@@ -187,7 +189,7 @@ def idle_seats_of_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSea
     latest = own.aggregate(at=Max("last_event_at"), ahead=Max("clock_offset_seconds"))
     now = database_now(ahead_seconds=latest["ahead"] or 0)
     now = max(now, latest["at"] or now)
-    spans = _last_weeks(now, weeks, zone)
+    spans = _last_weeks_of_idle_seats(now, weeks, zone)
     started = own.exclude(closed_at__lte=spans[0].start).select_related("posting")
     in_order = started.order_by(F("closed_at").asc(nulls_first=True), "-last_event_at")
     jobs = list(in_order[: MOST_JOBS + 1])
@@ -195,13 +197,13 @@ def idle_seats_of_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSea
     edges = [*(week.start for week in spans), now]
     share = MOST_EVENTS // max(1, len(jobs))
     firsts = {job.id: max(1, job.seq - share + 1) for job in jobs}
-    read = _read_seat_states(firsts) if jobs else {}
-    sums, by_job = [SeatLedger() for _ in spans], []
+    read = _read_states_of_idle_seats(firsts) if jobs else {}
+    sums, by_job = [IdleSeatLedger() for _ in spans], []
     for job in jobs:
         states, misses = read[job.id]
         is_cut = is_cut or (firsts[job.id] > 1 and states[0].at > edges[0])
-        ledgers = fold_seat_time(states, misses, edges)
-        by_job.append((job, sum(ledgers, SeatLedger())))
+        ledgers = fold_idle_seats(states, misses, edges)
+        by_job.append((job, sum(ledgers, IdleSeatLedger())))
         sums = [one + other for one, other in zip(sums, ledgers, strict=True)]
     return IdleSeats(
         list(zip(spans, sums, strict=True)), is_cut, lacks_jobs=lacks_jobs, jobs=by_job
@@ -214,7 +216,7 @@ def count_events_for_idle_seats(company_id: UUID) -> int:
     return min(MOST_EVENTS, total or 0)
 
 
-def _last_weeks(now: datetime, weeks: int, zone: str) -> list[Week]:
+def _last_weeks_of_idle_seats(now: datetime, weeks: int, zone: str) -> list[Week]:
     today = now.astimezone(ZoneInfo(zone)).date()
     monday = today - timedelta(days=today.weekday())
     spans = [Week(monday - timedelta(days=DAYS * back), zone) for back in reversed(range(weeks))]
@@ -255,7 +257,7 @@ ORDER BY job_id, row.seq
 """
 
 
-def _read_seat_states(
+def _read_states_of_idle_seats(
     firsts: Mapping[UUID, int],
 ) -> dict[UUID, tuple[list[SeatState], list[MissedOffer]]]:
     with connection.cursor() as cursor:

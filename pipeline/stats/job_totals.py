@@ -201,8 +201,8 @@ def totals_of_job(job_id: UUID) -> JobTotals:
     statuses, outcomes, to_promotion, to_acknowledge, acknowledged, decayed, lapsed = row[:7]
     applied, seated, hired, freed, open_seconds, idle, idle_with_people, now = row[7:]
     return JobTotals(
-        by_status=_totals_by_word(Status, statuses),
-        by_outcome=_totals_by_word(Outcome, outcomes),
+        by_status=_job_totals_by_word(Status, statuses),
+        by_outcome=_job_totals_by_word(Outcome, outcomes),
         to_promotion=Durations(**json.loads(to_promotion)),
         to_acknowledge=Durations(**json.loads(to_acknowledge)),
         acknowledged=acknowledged,
@@ -217,6 +217,6 @@ def totals_of_job(job_id: UUID) -> JobTotals:
     )
 
 
-def _totals_by_word(words: type[Status | Outcome], counted: str | None) -> dict[str, int]:
+def _job_totals_by_word(words: type[Status | Outcome], counted: str | None) -> dict[str, int]:
     found = json.loads(counted or "{}")  # a raw cursor returns jsonb as text
     return {word.value: found.get(word.value, 0) for word in words}

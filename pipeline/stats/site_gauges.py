@@ -59,7 +59,7 @@ class Vitals:
     decay_heartbeat_seconds: float | None
 
 
-def read_site_vitals() -> Vitals:
+def read_site_gauges() -> Vitals:
     """Return the state of all lines as of one instant, in one query.
 
     It reads each job's row once.

@@ -24,15 +24,15 @@ register.filter("duration", short_duration)
 register.filter("in_words", status_event_words)
 
 
-@register.simple_tag(takes_context=True)
-def when(context: Mapping[str, Any], moment: datetime | None) -> SafeString | str:
+@register.simple_tag(name="when", takes_context=True)
+def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString | str:
     """Return a time relative to now, with the full time and its zone on hover.
 
     On a page about a sandbox's `job`, "now" is that of its clock, which no browser knows.
     """
     if moment is None:
         return "never"
-    ahead = _ahead_of_database(context)
+    ahead = _tag_time_ahead_of_database(context)
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
         moment.isoformat(),
@@ -42,10 +42,10 @@ def when(context: Mapping[str, Any], moment: datetime | None) -> SafeString | st
     )
 
 
-@register.simple_tag(takes_context=True)
-def lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
+@register.simple_tag(name="lasting", takes_context=True)
+def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
     """Return how long something has lasted, with the full time of its beginning on hover."""
-    ahead = _ahead_of_database(context)
+    ahead = _tag_time_ahead_of_database(context)
     span = naturaltime(since - ahead).replace("\xa0", " ")
     return format_html(
         '<time datetime="{}" title="since {}"{}>{}</time>',
@@ -56,8 +56,8 @@ def lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
     )
 
 
-@register.simple_tag
-def at(moment: datetime | None, *, seconds: bool = False) -> SafeString | str:
+@register.simple_tag(name="at")
+def tag_at(moment: datetime | None, *, seconds: bool = False) -> SafeString | str:
     """Return a time in the reader's zone, with its zone, as short as is clear."""
     if moment is None:
         return "never"
@@ -69,8 +69,8 @@ def at(moment: datetime | None, *, seconds: bool = False) -> SafeString | str:
     )
 
 
-@register.simple_tag
-def countdown(deadline: datetime, now: datetime, *, own: bool = False) -> SafeString:
+@register.simple_tag(name="countdown")
+def tag_countdown(deadline: datetime, now: datetime, *, own: bool = False) -> SafeString:
     """Return the time left. With JavaScript, it counts down by the server's clock.
 
     The reader's own deadline also counts down in the title and the icon of the browser's tab.
@@ -84,15 +84,15 @@ def countdown(deadline: datetime, now: datetime, *, own: bool = False) -> SafeSt
     )
 
 
-@register.simple_tag
-def chip(word: str, label: str = "") -> SafeString:
+@register.simple_tag(name="chip")
+def tag_chip(word: str, label: str = "") -> SafeString:
     """Return a status or an outcome as a small label. `label` replaces its text."""
     tone = STATUS_WORDS[word].tone if word in STATUS_WORDS else "plain"
     return format_html('<span class="chip {}">{}</span>', tone, label or status_event_words(word))
 
 
-@register.inclusion_tag("components/field.html")
-def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
+@register.inclusion_tag("components/field.html", name="field")
+def tag_field(bound: BoundField, **extra: Any) -> dict[str, Any]:
     """Return the context of a form field, with its label, help and errors linked to it."""
     described = [f"{bound.auto_id}_help"] if bound.help_text else []
     described += [f"{bound.auto_id}_error"] if bound.errors else []
@@ -104,13 +104,13 @@ def field(bound: BoundField, **extra: Any) -> dict[str, Any]:
     return {"field": bound, "is_box": kind == "checkbox", "is_radio": kind == "radio"} | extra
 
 
-@register.filter
-def number_of_errors(form: BaseForm) -> int:
+@register.filter(name="number_of_errors")
+def tag_number_of_errors(form: BaseForm) -> int:
     """Return how many errors the fields of a form have."""
     return sum(len(errors) for errors in form.errors.values())
 
 
-def _ahead_of_database(context: Mapping[str, Any]) -> timedelta:
+def _tag_time_ahead_of_database(context: Mapping[str, Any]) -> timedelta:
     """Return how far the clock of the page's times is ahead of the database's.
 
     It is that of the company in `clock_of`, else of `job`; 0 on all other pages.

@@ -6,7 +6,7 @@ from django import template
 from django.conf import settings
 
 from jobs.accounts import has_staff_account
-from pipeline.config.demo import OWNER
+from pipeline.config.demo_addresses import OWNER
 
 register = template.Library()
 

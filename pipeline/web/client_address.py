@@ -33,13 +33,13 @@ def client_address(request: HttpRequest) -> str:
     Behind a proxy in TRUSTED_PROXIES, the server has already replaced the proxy's address with the
     client's.
     """
-    return client_network_of(request.META.get("REMOTE_ADDR", ""))
+    return network_of_client_address(request.META.get("REMOTE_ADDR", ""))
 
 
 @lru_cache(maxsize=4_096)
-def client_network_of(text: str) -> str:
+def network_of_client_address(text: str) -> str:
     """Return the address that counts as one client: IPv4, an IPv6 /64 network, or "unknown"."""
-    address = _parsed_address(text)
+    address = _parsed_client_address(text)
     if address is None:
         return "unknown"
     if isinstance(address, IPv6Address):
@@ -56,11 +56,11 @@ def is_client_this_machine(request: HttpRequest) -> bool:
     if any(name.startswith(_FORWARDED) for name in request.META):
         return False
     host, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
-    address = _parsed_address(request.META.get("REMOTE_ADDR", ""))
-    return (not host or _is_local_name(host)) and address is not None and address.is_loopback
+    address = _parsed_client_address(request.META.get("REMOTE_ADDR", ""))
+    return (not host or _is_local_client_name(host)) and address is not None and address.is_loopback
 
 
-def is_developer(request: HttpRequest) -> bool:
+def is_client_developer(request: HttpRequest) -> bool:
     """Return whether a request comes from this machine to a site that serves no other.
 
     A proxy on this machine may rewrite the host name and add no header, so that each request seems
@@ -74,16 +74,16 @@ def is_developer(request: HttpRequest) -> bool:
     return (
         is_client_this_machine(request)
         and not settings.TRUSTED_PROXIES
-        and all(_is_local_name(name or "") for name in names)
+        and all(_is_local_client_name(name or "") for name in names)
     )
 
 
-def _is_local_name(host: str) -> bool:
-    address = _parsed_address(host.strip("[]"))
+def _is_local_client_name(host: str) -> bool:
+    address = _parsed_client_address(host.strip("[]"))
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
-def _parsed_address(text: str) -> IPv4Address | IPv6Address | None:
+def _parsed_client_address(text: str) -> IPv4Address | IPv6Address | None:
     """Parse an address. An IPv4-mapped IPv6 address becomes IPv4."""
     try:
         address = ip_address(text)

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core import signing
 from django.http import Http404, HttpRequest
 
-from pipeline.web.client_address import is_developer
+from pipeline.web.client_address import is_client_developer
 
 LINK_LIFETIME = timedelta(hours=1)
 OWNER, APPLICANT = "owner", "applicant"
@@ -21,10 +21,10 @@ _SALT = "pipeline.demo.sign_in"
 
 def is_demo_reachable(request: HttpRequest) -> bool:
     """Tell whether a request may use the demo's shortcuts."""
-    return settings.EMBEDDED_POSTGRES is not None and is_developer(request)
+    return settings.EMBEDDED_POSTGRES is not None and is_client_developer(request)
 
 
-def is_story_shown(request: HttpRequest) -> bool:
+def is_demo_story_accessible(request: HttpRequest) -> bool:
     """Tell whether to show the bar that applies as somebody: in development only."""
     return settings.DEV_MAIL and is_demo_reachable(request)
 
@@ -35,7 +35,7 @@ def only_for_demo(request: HttpRequest) -> None:
         raise Http404
 
 
-def demo_sign_in_token(who: str) -> str:
+def demo_access_token(who: str) -> str:
     """Return a token that signs in as the demo's OWNER or APPLICANT for LINK_LIFETIME.
 
     With a database of one's own there is none: an empty string.
@@ -43,7 +43,7 @@ def demo_sign_in_token(who: str) -> str:
     return "" if settings.EMBEDDED_POSTGRES is None else signing.dumps(who, salt=_SALT)
 
 
-def read_demo_sign_in_token(token: str) -> str | None:
+def read_demo_access_token(token: str) -> str | None:
     """Return whom a token signs in, or None if it is too old or not ours."""
     try:
         who = signing.loads(token, salt=_SALT, max_age=LINK_LIFETIME)

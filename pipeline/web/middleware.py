@@ -25,7 +25,7 @@ from django.middleware.security import SecurityMiddleware
 from django.utils import timezone
 from django.utils.log import log_response
 
-from pipeline.web.caller import CallerName
+from pipeline.web.caller_name import CallerName
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_address
 from tasks.log_context import add_log_fields, bound_log_fields
 
@@ -77,7 +77,7 @@ class ContentSecurityPolicy(PagesOnly, CSPMiddleware):
     """Django's Content-Security-Policy header, from the settings or the view."""
 
 
-class Common(PagesOnly, CommonMiddleware):
+class PageCommonMiddleware(PagesOnly, CommonMiddleware):
     """Django's host check, and the response's Content-Length.
 
     Monitoring is not checked: it asks each process at its own address, and its answers name no URL.
@@ -88,7 +88,7 @@ class Common(PagesOnly, CommonMiddleware):
         return None if request.path_info in MONITORING else super().process_request(request)
 
 
-class PageCSRF(PagesOnly, CsrfViewMiddleware):
+class PageCSRFMiddleware(PagesOnly, CsrfViewMiddleware):
     """Django's CSRF check for forms. The API checks sessions itself."""
 
     def process_view(self, request: HttpRequest, *args: Any) -> Any:
@@ -96,7 +96,7 @@ class PageCSRF(PagesOnly, CsrfViewMiddleware):
         return super().process_view(request, *args) if is_page_request(request) else None
 
 
-def transport_security() -> str:
+def transport_security_in_middleware() -> str:
     """Return the Strict-Transport-Security of every answer; empty if the site has none."""
     if not settings.SECURE_HSTS_SECONDS:
         return ""
@@ -105,9 +105,9 @@ def transport_security() -> str:
     return policy + ("; preload" if settings.SECURE_HSTS_PRELOAD else "")
 
 
-def add_transport_security(response: HttpResponse) -> None:
+def add_transport_security_in_middleware(response: HttpResponse) -> None:
     """Set Strict-Transport-Security. Browsers ignore it on plain HTTP."""
-    if policy := transport_security():
+    if policy := transport_security_in_middleware():
         response.headers.setdefault("Strict-Transport-Security", policy)
 
 
@@ -119,7 +119,7 @@ def api_headers_instead_of_page(get_response: GetResponse) -> GetResponse:
     for each in (CSPMiddleware, SecurityMiddleware):
         pages = each(pages)
     pages(HttpRequest())
-    add_transport_security(answer)
+    add_transport_security_in_middleware(answer)
     # A browser that is led to an answer saves it, and never shows it as a page.
     answer.headers["Content-Disposition"] = 'attachment; filename="api.json"'
     constant = list(answer.headers.items())

@@ -32,12 +32,12 @@ LATENCY = Histogram(
 )
 
 
-def measure_requests(
+def measure_request_metrics(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Count and time each request by method, route and response status."""
 
-    def measuring_middleware(request: HttpRequest) -> HttpResponse:
+    def request_metrics_middleware(request: HttpRequest) -> HttpResponse:
         start = time.perf_counter()
         response = get_response(request)
         method = request.method if request.method in _METHODS else "OTHER"
@@ -47,10 +47,10 @@ def measure_requests(
         REQUESTS.labels(*labels, str(response.status_code)).inc()
         return response
 
-    return measuring_middleware
+    return request_metrics_middleware
 
 
-def count_request_without_django(method: str, route: str, status: int) -> None:
+def count_request_metric_without_django(method: str, route: str, status: int) -> None:
     """Count a request that the event loop answered without Django."""
     REQUESTS.labels(method if method in _METHODS else "OTHER", route, str(status)).inc()
 

@@ -36,7 +36,7 @@ _REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
 )
 
 
-def is_public_address(address: str) -> bool:
+def is_public_webhook_address(address: str) -> bool:
     """Tell if an address is one of the public internet; a scope or rubbish makes it none."""
     try:
         found = ip_address(address)
@@ -53,10 +53,10 @@ def is_public_address(address: str) -> bool:
 
 def is_webhook_address_allowed(address: str) -> bool:
     """Tell if a connection may go to an address on this site."""
-    return settings.WEBHOOK_ALLOW_PRIVATE or is_public_address(address)
+    return settings.WEBHOOK_ALLOW_PRIVATE or is_public_webhook_address(address)
 
 
-def absolute_host(host: str) -> str:
+def absolute_webhook_host(host: str) -> str:
     """Return a host as it is looked up: a name with a dot at its end, past any search domain."""
     is_name = ":" not in host and not host.endswith(".") and not host[-1:].isdigit()
     return f"{host}." if is_name and not settings.WEBHOOK_ALLOW_PRIVATE else host
@@ -81,13 +81,13 @@ def checked_webhook_url(text: str) -> str:
         raise WebhookUrlRefused(why="Enter a URL without user name, password and #fragment.")
     if not (parts.path + parts.query).isascii():
         raise WebhookUrlRefused(why="Percent-encode characters that are not ASCII.")
-    if not _may_be_public_host(name) and not settings.WEBHOOK_ALLOW_PRIVATE:
+    if not _may_be_public_webhook_host(name) and not settings.WEBHOOK_ALLOW_PRIVATE:
         raise WebhookUrlRefused(why="Enter a URL that can be reached from the internet.")
     place = (f"[{name}]" if ":" in name else name) + (f":{port}" if port else "")
     return urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))
 
 
-def _may_be_public_host(host: str) -> bool:
+def _may_be_public_webhook_host(host: str) -> bool:
     """Tell if a host is no literal private address and no name of a machine inside."""
     try:
         ip_address(host)
@@ -95,4 +95,4 @@ def _may_be_public_host(host: str) -> bool:
         name = host.rstrip(".")
         inside = (".localhost", ".local", ".internal")
         return "." in name and not name.endswith(inside) and not name.rsplit(".", 1)[-1].isdigit()
-    return is_public_address(host)
+    return is_public_webhook_address(host)

@@ -29,7 +29,7 @@ from pipeline.webhooks.network import (
     AddressRefused,
     GuardedNetwork,
     NameNotFound,
-    Resolver,
+    NetworkResolver,
     ResolversBusy,
     request_limit,
 )
@@ -96,7 +96,7 @@ class WebhookClient:
         self._timeout_seconds = timeout_seconds or TIMEOUT_SECONDS
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()
-        self._resolver = Resolver()
+        self._resolver = NetworkResolver()
         self._resolvers = ThreadPoolExecutor(RESOLVERS, thread_name_prefix="webhook-names")
         self._loop.set_default_executor(self._resolvers)
         self._pools: dict[UUID, httpcore.AsyncConnectionPool] = {}
@@ -264,5 +264,5 @@ def _kept_webhook_response_headers(headers: list[tuple[bytes, bytes]]) -> dict[s
 
 
 def _printable_webhook_response(text: str) -> str:
-    """Replace what PostgreSQL cannot hold."""
+    """Replace the character that PostgreSQL cannot store, NUL."""
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")

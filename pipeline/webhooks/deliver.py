@@ -18,21 +18,25 @@ from django.db import transaction
 from uuid_utils.compat import uuid7
 
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.models.webhooks import webhook_message_id
+from pipeline.models.webhooks import webhook_model_message_id
 from pipeline.webhooks import sql
 from pipeline.webhooks.client import Answer, Failure, Outgoing, WebhookClient
 from pipeline.webhooks.endpoints import switch_off_webhook_endpoint
 from pipeline.webhooks.lanes import (
     LARGEST_BATCH,
-    CompanyShares,
     Lane,
+    LaneShares,
     Waiting,
-    reason_to_switch_off_webhook,
-    webhook_attempt_row,
+    lane_attempt_row,
+    lane_reason_to_switch_off,
 )
 from pipeline.webhooks.queue import wake_webhook_queue
 from pipeline.webhooks.run_ends import TurnToEndWebhookRun
-from pipeline.webhooks.signing import SecretUnreadable, decrypt_webhook_secret, webhook_signatures
+from pipeline.webhooks.signing import (
+    SecretUnreadable,
+    decrypt_webhook_signing_secret,
+    webhook_signatures,
+)
 from tasks.json import as_json
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
@@ -156,7 +160,7 @@ class DeliveryRun:
 
     def _send(self) -> None:
         """Send what the lanes may, each company its share; a few requests are left to each."""
-        shares = CompanyShares(self._lanes.values(), most=MOST_UNDER_WAY, kept=KEPT_UNDER_WAY)
+        shares = LaneShares(self._lanes.values(), most=MOST_UNDER_WAY, kept=KEPT_UNDER_WAY)
         for lane in list(self._lanes.values()):
             if not lane.is_active:
                 self._fail_waiting(lane)
@@ -184,7 +188,7 @@ class DeliveryRun:
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
         """Sign a delivery; if its secret cannot be read, it fails unsent."""
-        name, body = webhook_message_id(waiting.id), waiting.body.encode()
+        name, body = webhook_model_message_id(waiting.id), waiting.body.encode()
         now = datetime.now(UTC)
         headers = {
             "content-type": "application/json",
@@ -194,14 +198,14 @@ class DeliveryRun:
         }
         self._sent[waiting.id] = headers, now
         try:
-            keys = [decrypt_webhook_secret(lane.secret, lane.id)]
+            keys = [decrypt_webhook_signing_secret(lane.secret, lane.id)]
         except SecretUnreadable:
             lane.under_way += 1
             self._take([Answer(waiting.id, lane.id, failure=Failure.SECRET_UNREADABLE)])
             return None
         if lane.old_secret is not None:
             with suppress(SecretUnreadable):  # the present one signs
-                keys.append(decrypt_webhook_secret(lane.old_secret, lane.id))
+                keys.append(decrypt_webhook_signing_secret(lane.old_secret, lane.id))
         signature = webhook_signatures(name, int(now.timestamp()), body, keys)
         signed = headers | {"webhook-signature": signature}
         return Outgoing(waiting.id, lane.company_id, lane.id, lane.url, signed, body)
@@ -220,11 +224,11 @@ class DeliveryRun:
                 lane.stop()
                 continue
             lane.note(answer.failure)
-            row = webhook_attempt_row(lane, waiting, answer) | {
+            row = lane_attempt_row(lane, waiting, answer) | {
                 "at": began,
                 "request_headers": headers,
             }
-            if reason := reason_to_switch_off_webhook(lane, waiting, answer, row["state"]):
+            if reason := lane_reason_to_switch_off(lane, waiting, answer, row["state"]):
                 self._ends[lane.id] = reason
             self._unwritten.append(row)
             self.attempts += 1

@@ -22,17 +22,17 @@ from pipeline.domain.errors import (
 )
 from pipeline.line.company_clock import read_company_clock
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.notifications.company_emails import alert_company
+from pipeline.notifications.company_emails import email_alert_to_company
 from pipeline.webhooks.addresses import checked_webhook_url
-from pipeline.webhooks.queue import Occurrence, wake_webhook_queue
+from pipeline.webhooks.queue import QueuedOccurrence, wake_webhook_queue
 from pipeline.webhooks.signing import (
     TAG_BYTES,
     SecretUnreadable,
-    decrypt_webhook_secret,
-    encrypt_webhook_secret,
-    is_webhook_secret_readable,
-    new_webhook_secret,
-    webhook_key_tag,
+    decrypt_webhook_signing_secret,
+    encrypt_webhook_signing_secret,
+    is_webhook_signing_secret_readable,
+    new_webhook_signing_secret,
+    webhook_signing_key_tag,
 )
 from pipeline.webhooks.types import TEST
 
@@ -72,18 +72,18 @@ def create_webhook_endpoint(
     same = theirs.filter(created_at__gt=Now() - SHOWN_AGAIN_FOR, old_secret_until=None, **given)
     if endpoint_id and (made := same.filter(id=endpoint_id).first()):
         security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(made))
-        return made, decrypt_webhook_secret(made.secret, made.id)
+        return made, decrypt_webhook_signing_secret(made.secret, made.id)
     if endpoint_id and WebhookEndpoint.objects.filter(id=endpoint_id).exists():
         raise WebhookAlreadyMade(existing_id=endpoint_id)
     if theirs.count() >= MOST_ENDPOINTS:
         raise TooManyWebhooks(limit=MOST_ENDPOINTS)
-    secret, endpoint_id = new_webhook_secret(), endpoint_id or uuid7()
+    secret, endpoint_id = new_webhook_signing_secret(), endpoint_id or uuid7()
     try:
         with transaction.atomic():
             endpoint = WebhookEndpoint.objects.create(
                 id=endpoint_id,
                 company_id=company_id,
-                secret=encrypt_webhook_secret(secret, endpoint_id),
+                secret=encrypt_webhook_signing_secret(secret, endpoint_id),
                 **given,
             )
     except IntegrityError:  # another company has taken the id since the look above
@@ -133,13 +133,13 @@ def rotate_endpoint_secret(
         if not is_last or not fresh.filter(id=endpoint.id).exists():
             raise WebhookAlreadyRotated(existing_id=endpoint.id)
         security.info("webhook.secret_shown_again", extra=_webhook_endpoint_ids(endpoint))
-        return endpoint, decrypt_webhook_secret(endpoint.secret, endpoint.id)
-    secret = new_webhook_secret()
-    is_readable = is_webhook_secret_readable(endpoint.secret, endpoint.id)
+        return endpoint, decrypt_webhook_signing_secret(endpoint.secret, endpoint.id)
+    secret = new_webhook_signing_secret()
+    is_readable = is_webhook_signing_secret_readable(endpoint.secret, endpoint.id)
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         old_secret=endpoint.secret if is_readable else None,
         old_secret_until=Now() + OLD_SECRET_FOR if is_readable else Now(),
-        secret=encrypt_webhook_secret(secret, endpoint.id),
+        secret=encrypt_webhook_signing_secret(secret, endpoint.id),
         rotation_ids=[*endpoint.rotation_ids, rotation_id or uuid7()][-KEPT_ROTATIONS:],
         rotated_at=Now(),
     )
@@ -166,7 +166,7 @@ def send_test_to_endpoint(*, company_id: UUID, endpoint_id: UUID) -> WebhookDeli
         if not endpoint.is_active:
             raise WebhookOff
         clock = read_company_clock(company_id)
-        test = Occurrence(
+        test = QueuedOccurrence(
             source=f"test:{uuid7()}",
             type=TEST,
             at=clock.now,
@@ -192,7 +192,7 @@ def reencrypt_endpoint_secrets() -> int:
     So a fallback can be removed after a while. What no key decrypts stays as it is, and does not
     keep the endpoint's other secret from being encrypted anew.
     """
-    tag, columns = webhook_key_tag(), ("secret", "old_secret")
+    tag, columns = webhook_signing_key_tag(), ("secret", "old_secret")
     outdated = WebhookEndpoint.objects.extra(
         where=["substr(secret, 1, %s) <> %s OR substr(old_secret, 1, %s) <> %s"],
         params=[TAG_BYTES, tag] * 2,
@@ -204,8 +204,8 @@ def reencrypt_endpoint_secrets() -> int:
             sealed = getattr(endpoint, column)
             if sealed is not None and bytes(sealed[:TAG_BYTES]) != tag:
                 with suppress(SecretUnreadable):
-                    secret = decrypt_webhook_secret(sealed, endpoint.id)
-                    anew[column] = encrypt_webhook_secret(secret, endpoint.id)
+                    secret = decrypt_webhook_signing_secret(sealed, endpoint.id)
+                    anew[column] = encrypt_webhook_signing_secret(secret, endpoint.id)
         if anew:
             WebhookEndpoint.objects.filter(id=endpoint.id).update(**anew)
             count += 1
@@ -223,7 +223,7 @@ def switch_off_webhook_endpoint(endpoint_id: UUID, reason: OffReason) -> None:
     endpoint = WebhookEndpoint.objects.select_for_update(no_key=True).filter(id=endpoint_id).first()
     if endpoint is not None and endpoint.is_active:
         _switch_off_webhook_endpoint(endpoint, reason)
-        alert_company(endpoint.company_id, ALERT, about=f"{endpoint.id}")
+        email_alert_to_company(endpoint.company_id, ALERT, about=f"{endpoint.id}")
         facts = _webhook_endpoint_ids(endpoint) | {"reason": str(reason)}
         security.warning("webhook.switched_off", extra=facts)
 

@@ -119,7 +119,7 @@ class Lane:
         }
 
 
-class CompanyShares:
+class LaneShares:
     """Requests under way of each company in a run, and which company may send another.
 
     No company has more than its share of `most`. `kept` more are for companies that have fewer than
@@ -153,7 +153,7 @@ def lane_delay_after_attempt(attempts: int) -> float | None:
     return DELAYS_SECONDS[attempts - 1] * (1 + random.random() * JITTER)  # noqa: S311  no secret
 
 
-def webhook_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
+def lane_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
     """Describe how an attempt ended, and how the delivery goes on."""
     number = waiting.attempts + 1
     delay = lane_delay_after_attempt(number - waiting.earlier_attempts)
@@ -177,7 +177,7 @@ def webhook_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[st
     }
 
 
-def reason_to_switch_off_webhook(
+def lane_reason_to_switch_off(
     lane: Lane, waiting: Waiting, answer: Answer, state: str
 ) -> WebhookEndpoint.OffReason | None:
     """Return why the endpoint is to be switched off, if it is.

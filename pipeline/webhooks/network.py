@@ -12,7 +12,7 @@ from uuid import UUID
 import httpcore
 from django.conf import settings
 
-from pipeline.webhooks.addresses import absolute_host, is_webhook_address_allowed
+from pipeline.webhooks.addresses import absolute_webhook_host, is_webhook_address_allowed
 
 RESOLVERS = 32  # names looked up at one time; a look-up that hangs keeps its thread
 RESOLVERS_OF_COMPANY = 2
@@ -36,7 +36,7 @@ class ResolversBusy(Exception):
 request_limit: ContextVar[asyncio.Timeout] = ContextVar("request_limit")
 
 
-class Resolver:
+class NetworkResolver:
     """Look-ups of names, bounded in all and for each company; waiting for a turn costs no time.
 
     A look-up that is given up keeps its turn until its thread comes back.
@@ -55,14 +55,14 @@ class Resolver:
         lookup = loop.create_task(loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         self._lookups.add(lookup)
 
-        def end_lookup(ended: asyncio.Task[Any]) -> None:
+        def end_network_lookup(ended: asyncio.Task[Any]) -> None:
             self._lookups.discard(ended)
             own.release()
             self._turns.release()
             if not ended.cancelled():
                 ended.exception()
 
-        lookup.add_done_callback(end_lookup)
+        lookup.add_done_callback(end_network_lookup)
         await asyncio.wait([lookup], timeout=RESOLVE_SECONDS)
         if not lookup.done():
             raise NameNotFound("The name servers do not answer")
@@ -97,7 +97,7 @@ class Resolver:
 class GuardedNetwork(httpcore.AsyncNetworkBackend):
     """Network that connects only to addresses that were checked right before."""
 
-    def __init__(self, resolver: Resolver, company_id: UUID) -> None:
+    def __init__(self, resolver: NetworkResolver, company_id: UUID) -> None:
         self._network = httpcore.AnyIOBackend()
         self._resolver, self._company_id = resolver, company_id
 
@@ -115,7 +115,9 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         httpcore.ConnectError.
         """
         try:
-            addresses = await self._resolver.look_up(self._company_id, absolute_host(host), port)
+            addresses = await self._resolver.look_up(
+                self._company_id, absolute_webhook_host(host), port
+            )
         except NameNotFound:
             if settings.WEBHOOK_ALLOW_PRIVATE:
                 raise

@@ -37,7 +37,7 @@ _INSERT = PreparedStatement(sql.QUEUE, prepared_row)
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
+class QueuedOccurrence:
     """Event to tell of; `source` names it among all that an endpoint can be told of."""
 
     source: str
@@ -70,7 +70,7 @@ def queue_webhooks_of_events(
 
 
 @transaction.atomic
-def queue_webhooks(company_id: UUID, occurrences: Iterable[Occurrence]) -> int:
+def queue_webhooks(company_id: UUID, occurrences: Iterable[QueuedOccurrence]) -> int:
     """Queue occurrences for the company's endpoints that want them; return how many are new.
 
     An endpoint is told of nothing that happened before it was created.
@@ -108,9 +108,9 @@ def wake_webhook_queue(at: datetime | None = None) -> None:
         enqueue(DELIVER, nothing, run_after=due)
 
 
-def _webhook_occurrence_of(event: Event) -> Occurrence:
+def _webhook_occurrence_of(event: Event) -> QueuedOccurrence:
     """Tell of an event of the log: ids, codes and numbers, as everything in the log is."""
-    return Occurrence(
+    return QueuedOccurrence(
         source=f"event:{event.job_id}:{event.seq}",
         type=webhook_type_of(event.event),
         at=event.at,

@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.models import WebhookEndpoint, WebhookTaskPlace
-from pipeline.webhooks.queue import Occurrence, queue_webhooks
+from pipeline.webhooks.queue import QueuedOccurrence, queue_webhooks
 from pipeline.webhooks.types import TYPES_OF_TASK_EVENT
 from tasks import events
 from tasks.models import Task, TaskEvent
@@ -66,7 +66,7 @@ def queue_webhooks_of_task_events() -> tuple[int, bool, bool]:
 
 def _queue_read_task_events(found: list[TaskEvent]) -> int:
     tasks = Task.objects.select_related("type").in_bulk({event.task_id for event in found})
-    told: dict[UUID, list[Occurrence]] = defaultdict(list)
+    told: dict[UUID, list[QueuedOccurrence]] = defaultdict(list)
     for event in found:
         task = tasks.get(event.task_id)
         if task is None or task.owner_id is None or task.type.key not in COMPANY_TYPES:
@@ -74,7 +74,7 @@ def _queue_read_task_events(found: list[TaskEvent]) -> int:
         for name in TYPES_OF_TASK_EVENT[event.kind]:
             facts = {"task_id": task.id, "task_type": task.type.key, "attempt": event.attempt}
             told[task.owner_id].append(
-                Occurrence(
+                QueuedOccurrence(
                     source=f"task:{event.id}:{name}",
                     type=name,
                     at=event.at,

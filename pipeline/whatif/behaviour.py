@@ -89,10 +89,10 @@ def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
         person = of.setdefault(event.application_id, Behaviour())
         before = last.get(event.application_id)
         if before and event.event == EventType.DEADLINE_EXTENDED:
-            more = _deadline(event) - _deadline(before)
+            more = _deadline_in_behaviour(event) - _deadline_in_behaviour(before)
             person.extensions[len(person.answers) - 1] = (event.at - before.at, more)
             continue
-        _note_ending(person, event, before)
+        _note_ending_of_behaviour(person, event, before)
         if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
             person.answers.append(Answer(None, confirmed=False))
             person.zones.append(event.data.get(TIME_ZONE, ""))
@@ -100,12 +100,14 @@ def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
             person.reviews.append(None)
         last[event.application_id] = event
     answers = [each.after for person in of.values() for each in person.answers if each.confirmed]
-    usual = _median(answers)
-    reviews = _median([span for person in of.values() for span in person.reviews])
+    usual = _median_behaviour(answers)
+    reviews = _median_behaviour([span for person in of.values() for span in person.reviews])
     return Behaviours(of, Answer(usual, confirmed=usual is not None), reviews)
 
 
-def _note_ending(person: Behaviour, event: LoggedEvent, before: LoggedEvent | None) -> None:
+def _note_ending_of_behaviour(
+    person: Behaviour, event: LoggedEvent, before: LoggedEvent | None
+) -> None:
     """Note how an open offer or a review ends by an event, if it does."""
     if before is None:
         return
@@ -118,10 +120,10 @@ def _note_ending(person: Behaviour, event: LoggedEvent, before: LoggedEvent | No
         person.reviews[-1] = event.at - before.at
 
 
-def _deadline(event: LoggedEvent) -> datetime:
+def _deadline_in_behaviour(event: LoggedEvent) -> datetime:
     return datetime.fromisoformat(event.data["deadline"])
 
 
-def _median(spans: Iterable[timedelta | None]) -> timedelta | None:
+def _median_behaviour(spans: Iterable[timedelta | None]) -> timedelta | None:
     seconds = [span.total_seconds() for span in spans if span is not None]
     return timedelta(seconds=median(seconds)) if seconds else None

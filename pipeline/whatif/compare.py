@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from pipeline.domain.states import EventType, Status
-from pipeline.stats.idle_seats import MissedOffer, fold_seat_time
+from pipeline.stats.idle_seats import MissedOffer, fold_idle_seats
 from pipeline.whatif.behaviour import LoggedEvent
 from pipeline.whatif.simulate import Simulation
 from pipeline.whatif.state import Change, SimulatedEvent
@@ -59,12 +59,12 @@ def compare_rules(
         (row.seq, row.at, row.application_id, row.to_status, row.ticket, row.tie)
         for row in happened.events
     ]
-    if told != [_logged(row) for row in log if row.at <= end]:
+    if told != [_compared_row(row) for row in log if row.at <= end]:
         raise NotReproducible
     steps = len(WINDOWS) + 2
     tell(1, steps)
 
-    def run_again(policy: dict[str, Any], done: int) -> Simulation:
+    def compare_again(policy: dict[str, Any], done: int) -> Simulation:
         if is_cancelled():
             raise Cancelled
         tried = Simulation(log, Change(change.since, policy, change.capacity))
@@ -72,31 +72,31 @@ def compare_rules(
         tell(done, steps)
         return tried
 
-    tried = run_again(change.policy, 2)
+    tried = compare_again(change.policy, 2)
     windows = []
     for number, seconds in enumerate(WINDOWS, 3):
-        each = run_again(change.policy | {"acknowledgment_window_seconds": seconds}, number)
-        windows.append({"window_seconds": seconds, **_figures(each, change.since, end)})
-    earlier, later = _moved(happened.events, tried.events, change.since, end)
+        each = compare_again(change.policy | {"acknowledgment_window_seconds": seconds}, number)
+        windows.append({"window_seconds": seconds, **_compared_figures(each, change.since, end)})
+    earlier, later = _compared_moves(happened.events, tried.events, change.since, end)
     return {
         "start": change.since.isoformat(),
         "end": end.isoformat(),
-        "happened": _figures(happened, change.since, end),
-        "what_if": _figures(tried, change.since, end),
+        "happened": _compared_figures(happened, change.since, end),
+        "what_if": _compared_figures(tried, change.since, end),
         "earlier": earlier,
         "later": later,
         "windows": windows,
     }
 
 
-def _logged(row: LoggedEvent) -> tuple[Any, ...]:
+def _compared_row(row: LoggedEvent) -> tuple[Any, ...]:
     if row.application_id is None:
         return row.seq, row.at, None, None, None, None
     place = row.data.get("ticket"), row.data.get("tie")
     return row.seq, row.at, row.application_id, row.to_status, *place
 
 
-def _figures(run: Simulation, start: datetime, end: datetime) -> dict[str, Any]:
+def _compared_figures(run: Simulation, start: datetime, end: datetime) -> dict[str, Any]:
     offered_at: dict[UUID, datetime] = {}
     misses = []
     for event in run.events:
@@ -110,9 +110,9 @@ def _figures(run: Simulation, start: datetime, end: datetime) -> dict[str, Any]:
                 misses.append(MissedOffer(since, event.at))
         elif event.event == EventType.ACKNOWLEDGED:
             offered_at.pop(event.application_id, None)
-    (ledger,) = fold_seat_time(run.states, misses, [start, end])
+    (ledger,) = fold_idle_seats(run.states, misses, [start, end])
     applied = {e.application_id: e.at for e in run.events if e.event == EventType.APPLIED}
-    first = {who: at for who, at in _first_seats(run.events).items() if start <= at}
+    first = {who: at for who, at in _compared_first_seats(run.events).items() if start <= at}
     waits = [(at - applied[who]).total_seconds() for who, at in first.items()]
     return {
         "seat_seconds": ledger.seconds(),
@@ -122,7 +122,7 @@ def _figures(run: Simulation, start: datetime, end: datetime) -> dict[str, Any]:
     }
 
 
-def _first_seats(events: Sequence[SimulatedEvent]) -> dict[UUID, datetime]:
+def _compared_first_seats(events: Sequence[SimulatedEvent]) -> dict[UUID, datetime]:
     found: dict[UUID, datetime] = {}
     for event in events:
         if event.application_id and event.to_status and Status(event.to_status).holds_seat:
@@ -130,7 +130,7 @@ def _first_seats(events: Sequence[SimulatedEvent]) -> dict[UUID, datetime]:
     return found
 
 
-def _moved(
+def _compared_moves(
     happened: Sequence[SimulatedEvent],
     tried: Sequence[SimulatedEvent],
     start: datetime,
@@ -138,7 +138,7 @@ def _moved(
 ) -> tuple[int, int]:
     """Count who would have got a first seat earlier, and who later, or by the end not at all."""
     never = end + 2 * NOTABLE
-    was, would = _first_seats(happened), _first_seats(tried)
+    was, would = _compared_first_seats(happened), _compared_first_seats(tried)
     changes = [
         would.get(who, never) - was.get(who, never)
         for who in was.keys() | would.keys()

@@ -16,13 +16,13 @@ MOST_DAYS = 3_650
 _COLUMNS = ("seq", "at", "application_id", "event", "from_status", "to_status", "data")
 
 
-def read_log(job_id: UUID) -> list[LoggedEvent]:
+def read_what_if_log(job_id: UUID) -> list[LoggedEvent]:
     """Return a job's log, oldest first, in one query."""
     rows = Event.objects.filter(job_id=job_id).order_by("seq").values_list(*_COLUMNS)
     return [LoggedEvent(*row) for row in rows]
 
 
-def last_what_if_task(company_id: UUID, job_id: UUID) -> Task | None:
+def read_last_what_if_task(company_id: UUID, job_id: UUID) -> Task | None:
     """Return a job's last what-if that a page has started or that has begun, in one query.
 
     Returns None if there was none, or if it was so long ago that its task has been removed. One

@@ -19,7 +19,7 @@ from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import PLANNED_SEATS, VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
 from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in
-from pipeline.whatif.state import Change, Person, SimulatedEvent, TooLong
+from pipeline.whatif.state import Change, PersonState, SimulatedEvent, TooLong
 
 # A run that goes beyond these is given up: rules can be tried under which a line never rests.
 MOST_SIMULATED_EVENTS = 200_000
@@ -45,7 +45,7 @@ class Simulation:
         self.next_ticket = 1
         self.held = 0
         self._pending = 0
-        self.people: dict[UUID, Person] = {}
+        self.people: dict[UUID, PersonState] = {}
         self.queue: list[tuple[int, int, UUID]] = []
         self._unverified: set[UUID] = set()
         self._due: list[tuple[datetime, UUID]] = []
@@ -54,7 +54,7 @@ class Simulation:
         self._numbers = 0
         self._looks = 0
         # A settlement carries them out: after what is overdue, before it fills the seats.
-        self._planned_seats = deque(filter(_is_of_plan, log))
+        self._planned_seats = deque(filter(_is_simulated_by_plan, log))
         for event in log:
             self._plan(event.at, self._step_of_event(event))
         if change:
@@ -101,7 +101,7 @@ class Simulation:
             self._take_job_event(self._planned_seats.popleft())
         self._fill()
 
-    def _miss(self, person: Person) -> None:
+    def _miss(self, person: PersonState) -> None:
         person.misses += 1
         person.eligible_at = self.policy.cooldown_until(self.now)
         keeps = self.policy.keeps_place(person.misses)
@@ -124,7 +124,7 @@ class Simulation:
                 return
             self._move(self.people[found], EventType.PROMOTED, Status.PENDING_ACKNOWLEDGMENT)
 
-    def _move(self, person: Person, event: EventType, to: Status) -> None:
+    def _move(self, person: PersonState, event: EventType, to: Status) -> None:
         """Move a person, and plan what follows from it."""
         before, offered = person.status, Status.PENDING_ACKNOWLEDGMENT
         place = person.place if before is Status.WAITLIST else None
@@ -152,14 +152,14 @@ class Simulation:
             self._unverified.discard(person.id)
         self._record(event, person)
 
-    def _queue_up(self, person: Person) -> None:
+    def _queue_up(self, person: PersonState) -> None:
         person.tie = len(self.events) + 1
         person.ticket = self.next_ticket + self.policy.places_lost(person.misses)
         if not person.misses:
             self.next_ticket += 1
         insort(self.queue, (person.ticket, person.tie, person.id))
 
-    def _record(self, event: str, person: Person | None = None) -> None:
+    def _record(self, event: str, person: PersonState | None = None) -> None:
         seq = len(self.events) + 1
         waiting = len(self.queue) - len(self._unverified)
         seats = (self.held - self._pending, self._pending, waiting)
@@ -170,13 +170,13 @@ class Simulation:
         place = (person.ticket, person.tie, person.deadline, person.misses)
         self.events.append(SimulatedEvent(seq, self.now, person.id, event, person.status, *place))
 
-    def _plan_answer(self, person: Person) -> None:
+    def _plan_answer(self, person: PersonState) -> None:
         behaviour = self.behaviours.of[person.id]
         number, offered_at = person.offers, self.now
         person.offers += 1
         answer = behaviour.answer(number, self.behaviours.usual_answer)
 
-        def answer_offer() -> None:
+        def simulate_answer() -> None:
             is_open = person.offers == number + 1 and person.deadline is not None
             if not is_open or (self.status == JobStatus.CLOSED and answer.confirmed):
                 return
@@ -185,7 +185,7 @@ class Simulation:
             else:
                 self._move(person, EventType.WITHDRAWN, Status.INACTIVE)
 
-        def extend() -> None:
+        def simulate_extension() -> None:
             if person.offers == number + 1 and person.deadline is not None:
                 person.deadline += more
                 heappush(self._due, (person.deadline, person.id))
@@ -194,26 +194,26 @@ class Simulation:
 
         if number in behaviour.extensions:
             after, more = behaviour.extensions[number]
-            self._plan(offered_at + after, extend)
+            self._plan(offered_at + after, simulate_extension)
         if answer.after is not None:
-            self._plan(offered_at + answer.after, answer_offer)
+            self._plan(offered_at + answer.after, simulate_answer)
 
-    def _plan_end_of_review(self, person: Person) -> None:
+    def _plan_end_of_review(self, person: PersonState) -> None:
         behaviour = self.behaviours.of[person.id]
         lasts = behaviour.review(person.reviews, self.behaviours.usual_review)
         person.reviews += 1
 
-        def end_review() -> None:
+        def simulate_end_of_review() -> None:
             if person.status is Status.ACTIVE:
                 self._move(person, EventType.REMOVED, Status.INACTIVE)
 
         if lasts is not None:
-            self._plan(self.now + lasts, end_review)
+            self._plan(self.now + lasts, simulate_end_of_review)
 
     def _step_of_event(self, event: LoggedEvent) -> Callable[[], None]:
         """Return the step that a row of the log makes by itself; most only settle the line."""
         who, kind = event.application_id, event.event
-        if _is_of_plan(event):
+        if _is_simulated_by_plan(event):
             return lambda: None
         if who is None:
             return lambda: self._take_job_event(event)
@@ -243,7 +243,7 @@ class Simulation:
 
     def _apply(self, event: LoggedEvent, who: UUID) -> None:
         eligible_at, is_verified = event.data.get("eligible_at"), "verify_by" not in event.data
-        person = self.people[who] = Person(who, misses=event.data["decay_count"])
+        person = self.people[who] = PersonState(who, misses=event.data["decay_count"])
         if eligible_at:
             person.eligible_at = datetime.fromisoformat(eligible_at)
             self._touch(person.eligible_at)
@@ -261,28 +261,28 @@ class Simulation:
             to = Status.ACTIVE
         self._move(person, EventType.APPLIED, to)
 
-    def _verify(self, person: Person) -> None:
+    def _verify(self, person: PersonState) -> None:
         if person.status is Status.WAITLIST and person.verify_by:
             person.verify_by = None
             self._unverified.discard(person.id)
             self._record(EventType.VERIFIED, person)
 
-    def _defer(self, person: Person, not_before: str | None) -> None:
+    def _defer(self, person: PersonState, not_before: str | None) -> None:
         """Leave out a person who waits until a time. One who was offered a seat answers it."""
         if person.status is Status.WAITLIST:
             person.not_before = datetime.fromisoformat(not_before) if not_before else None
             self._touch(person.not_before or self.now)
             self._record(EventType.DEFERRED, person)
 
-    def _leave(self, person: Person, kind: EventType) -> None:
+    def _leave(self, person: PersonState, kind: EventType) -> None:
         if person.status in (Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT):
             self._move(person, kind, Status.INACTIVE)
 
-    def _note_contest(self, person: Person, kind: str) -> None:
+    def _note_contest(self, person: PersonState, kind: str) -> None:
         if person.lost and person.status is Status.INACTIVE:
             self._record(kind, person)
 
-    def _give_place_back(self, person: Person, event: LoggedEvent) -> None:
+    def _give_place_back(self, person: PersonState, event: LoggedEvent) -> None:
         if person.lost != ("MISS" if "missed" in event.data else "END"):
             return
         if person.status is Status.WAITLIST:
@@ -295,5 +295,5 @@ class Simulation:
         self._record(EventType.REINSTATED, person)
 
 
-def _is_of_plan(event: LoggedEvent) -> bool:
+def _is_simulated_by_plan(event: LoggedEvent) -> bool:
     return event.event == EventType.CAPACITY_CHANGED and PLANNED_SEATS in event.data

@@ -10,7 +10,7 @@ from jobs.models import Job
 from pipeline.background.errors import WorkError
 from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.models import LastWhatIf
-from pipeline.whatif.read import KEY, last_what_if_task
+from pipeline.whatif.read import KEY, read_last_what_if_task
 from tasks.models.statuses import Status
 
 MOVING = (Status.PENDING, Status.RUNNING, Status.CANCELLING)
@@ -34,7 +34,7 @@ def start_what_if(*, job: Job, rules: dict[str, Any], producer: str) -> None:
     """
     LastWhatIf.objects.get_or_create(job_id=job.id)
     last = LastWhatIf.objects.select_for_update(no_key=True).get(job_id=job.id)
-    task = last_what_if_task(job.company_id, job.id)
+    task = read_last_what_if_task(job.company_id, job.id)
     if task is not None and task.status in MOVING:
         raise WhatIfUnderWay
     [made] = start_tasks(

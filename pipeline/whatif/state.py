@@ -44,7 +44,7 @@ class Change:
 
 
 @dataclass(slots=True)
-class Person:
+class PersonState:
     """Person in a simulated line.
 
     `former_place` is the one before the last seat, miss or end. `lost`: what cost it, a MISS or an

@@ -14,14 +14,14 @@ from pipeline.domain.errors import JobNotFound
 from pipeline.models import LastWhatIf
 from pipeline.selectors.jobs import read_job
 from pipeline.whatif.compare import Cancelled, NotReproducible, compare_rules
-from pipeline.whatif.read import KEY, MOST_DAYS, MOST_EVENTS, read_log
+from pipeline.whatif.read import KEY, MOST_DAYS, MOST_EVENTS, read_what_if_log
 from pipeline.whatif.state import Change, TooLong
 from tasks.context import Context
 from tasks.errors import Discard, Fatal
 from tasks.registry import task_type
 
 
-def _whole_number(name: str, *, optional: bool = False) -> dict[str, Any]:
+def _what_if_task_number_schema(name: str, *, optional: bool = False) -> dict[str, Any]:
     low, high = policy_limits(name)
     kinds = ["integer", "null"] if optional else "integer"
     return {"type": kinds, "minimum": low, "maximum": high}
@@ -39,10 +39,12 @@ def _whole_number(name: str, *, optional: bool = False) -> dict[str, Any]:
             "job_id": {"type": "string", "format": "uuid"},
             "days": {"type": "integer", "minimum": 1, "maximum": MOST_DAYS},
             "capacity": {"type": "integer", "minimum": 1, "maximum": 10_000},
-            "acknowledgment_window_seconds": _whole_number("acknowledgment_window_seconds"),
-            "penalty_places": _whole_number("penalty_places"),
-            "max_decays": _whole_number("max_decays", optional=True),
-            "cooldown_seconds": _whole_number("cooldown_seconds"),
+            "acknowledgment_window_seconds": _what_if_task_number_schema(
+                "acknowledgment_window_seconds"
+            ),
+            "penalty_places": _what_if_task_number_schema("penalty_places"),
+            "max_decays": _what_if_task_number_schema("max_decays", optional=True),
+            "cooldown_seconds": _what_if_task_number_schema("cooldown_seconds"),
         },
         "required": ["job_id"],
         "additionalProperties": False,
@@ -61,7 +63,7 @@ def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]
         raise Fatal(str(error)) from None
     if job.company_id != context.owner_id:
         raise Fatal(str(JobNotFound()))
-    if why := _why_not_simulated(job):
+    if why := _why_no_what_if_task(job):
         raise Discard(why)
     LastWhatIf.objects.update_or_create(job_id=job.id, defaults={"task_id": context.task_id})
     end = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
@@ -71,7 +73,7 @@ def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]
     policy = {name: payload[name] for name in POLICY_FIELDS if name in payload}
     try:
         return compare_rules(
-            read_log(job.id),
+            read_what_if_log(job.id),
             Change(since, policy, payload.get("capacity")),
             end,
             tell=partial(context.progress, note="runs"),
@@ -83,7 +85,7 @@ def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]
         raise Discard(str(error)) from None
 
 
-def _why_not_simulated(job: Job) -> str:
+def _why_no_what_if_task(job: Job) -> str:
     if job.draw_at is not None:
         return "A job whose order is drawn by lot cannot be run again under other rules."
     if job.seq > MOST_EVENTS:

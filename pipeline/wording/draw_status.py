@@ -18,7 +18,7 @@ def status_before_draw(facts: PromotionFacts, draw_at: datetime) -> PromotionSta
             Cause.DRAW,
             "The order is about to be drawn by lot.",
             f"{part}. The draw is due, and happens before anything else in this line.",
-            "Then the first ones are offered the seats.",
+            "Then the people at the front are offered the seats.",
             "Due",
             draw_at,
             tone="plain" if facts.worker_alive else "bad",
@@ -27,7 +27,7 @@ def status_before_draw(facts: PromotionFacts, draw_at: datetime) -> PromotionSta
         Cause.DRAW,
         "The order is still to be drawn by lot.",
         f"{part} so far. Nobody gets a seat before the draw, whoever came first.",
-        "After the draw, the first ones are offered the seats.",
+        "After the draw, the people at the front are offered the seats.",
         "The draw is",
         draw_at,
     )

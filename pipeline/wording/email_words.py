@@ -37,7 +37,7 @@ STATE_WORDS: dict[str, tuple[str, str]] = {
 PROBLEM_WORDS: dict[str, str] = {
     "OVER": "The offer was answered or over before the email could be sent.",
     "UNREACHABLE": "The mail server could not be reached for half a day.",
-    "UNSUPPORTED": "The mail server cannot write to an address with these letters.",
+    "UNSUPPORTED": "The mail server does not support the special characters in this address.",
     "BAD_ADDRESS": "The mail server cannot write to this address.",
     "REFUSED": "The mail provider refuses to write to this address.",
     "BOUNCED": "The recipient's mail server sent it back.",

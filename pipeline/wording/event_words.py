@@ -101,14 +101,16 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
     ),
     EventType.REINSTATED: EventWords(
         "good",
-        "got the former place back",
-        "Got the former place back",
+        "got their place back",
+        "Got their place back",
         "Your place was given back",
     ),
     EventType.PLACED: EventWords(
         "plain", "was placed by the draw", "Placed by the draw", "The order was drawn"
     ),
-    EventType.DEFERRED: EventWords("wait", "chose a time", "Chose a time", "Your choice of time"),
+    EventType.DEFERRED: EventWords(
+        "wait", "chose when to be asked", "Chose when to be asked", "You chose when to be asked"
+    ),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
     EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
     Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
@@ -153,7 +155,7 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.DEADLINE_EXTENDED: "Deadline extended",
     EventType.DECAYED: "Missed the deadline",
     EventType.LAPSED: "Lapsed",
-    EventType.REINSTATED: "Got the former place back",
+    EventType.REINSTATED: "Got their place back",
     EventType.PLACED: "Placed by the draw",
     EventType.DEFERRED: "Chose a time",
     EventType.WITHDRAWN: "Withdrew",
@@ -198,7 +200,8 @@ ENDING_WORDS: dict[Outcome, EndingWords] = {
     Outcome.LAPSED: EndingWords(
         "This application ended: too many deadlines were missed.",
         "You missed more deadlines than this job allows. You can apply again while the job is open."
-        " You would join behind the back of the line, because the misses still count.",
+        " The misses still count, so you would join at the back of the line, and newcomers would"
+        " pass you.",
     ),
     Outcome.JOB_CLOSED: EndingWords(
         "The company closed this job, so your application ended.",

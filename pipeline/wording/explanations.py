@@ -90,8 +90,8 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         seats = "One applicant at a time has the seat for review"
     coming_in = (
         "If a seat is free when you apply, it is yours at once. If your email address is not"
-        " verified yet, you keep a place in line, and no seat is offered to you before you enter"
-        " the code that we email you."
+        " verified yet, you keep a place in line, but we can't offer you a seat until you enter the"
+        " code that we email you."
     )
     if policy.acknowledge_first_seat:
         coming_in = (
@@ -104,19 +104,19 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         order = "in the drawn order, and then in the order in which people joined"
         lot = [
             f"Applications until {draw} count the same, whoever comes first. Then the order of"
-            " everyone in line is drawn by lot, and the first ones are offered the seats. Anybody"
-            " in line can check the draw."
+            " everyone in line is drawn by lot, and the people at the front are offered the"
+            " seats. Anybody in line can check the draw."
         ]
     if draw:
         coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
     second = ""
     if policy.penalty_places and policy.max_decays not in (0, 1):
-        second = f"; a second miss costs {policy.places_lost(2):,} places, and so on"
+        second = f"; after a second miss, {policy.places_lost(2):,} people pass you, and so on"
     return [
         *lot,
         f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
         " ahead of you unless you miss a deadline. If you want no seat before a date, you can say"
-        " so and keep your place. If the company takes back somebody's miss, they return to the"
+        " so and keep your place. If the company cancels somebody's miss, they return to the"
         " place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
@@ -125,7 +125,7 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         f"If you do not confirm in time, the seat goes to the next in line and you go"
         f" {_explain_place_behind(policy, 1)}{second}.",
         _explain_misses_allowed(policy),
-        "After a miss, no seat is offered to you for"
+        "After a miss, you are not offered a seat for"
         f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
         " meanwhile go to people behind you.",
     ]
@@ -136,14 +136,14 @@ def explain_quiet_hours(policy: Policy, *, names_zone: bool = False) -> str:
 
     With `names_zone`, also say which time zone counts if the person's own is not known.
     """
-    quiet = quiet_hours_in_words(policy, whose=" your time")
+    quiet = explained_quiet_hours(policy, whose=" your time")
     if not quiet:
         return ""
     zone = f", in the time zone {policy.quiet_time_zone} if we do not know yours" * names_zone
     return f" That time does not run {quiet}{zone}."
 
 
-def quiet_hours_in_words(policy: Policy, *, whose: str = "") -> str:
+def explained_quiet_hours(policy: Policy, *, whose: str = "") -> str:
     """Return words like "from 22:00 to 08:00 or at weekends"; empty without quiet hours."""
     quiet = [f"from {policy.quiet_from} to {policy.quiet_to}{whose}"] * bool(policy.quiet_from)
     return " or ".join(quiet + ["at weekends"] * policy.quiet_weekends)
@@ -188,13 +188,14 @@ def explain_moved_position(change: PlaceChange) -> str:
         case EventType.VERIFIED:
             came = plural(change.people, "has", "have")
             return (
-                f"{who} who joined before you {came} verified the email address. You moved back by"
-                f" {by}."
+                f"{who} who joined before you {came} verified their email address. You moved back"
+                f" by {by}."
             )
         case EventType.REINSTATED:
+            are = plural(change.people, "is", "are")
             return (
-                f"{who} got back a place ahead of you from the company, because a missed deadline"
-                f" or a decision no longer counts. You moved back by {by}."
+                f"{who} {are} ahead of you again, because the company cancelled their missed"
+                f" deadline or a decision. You moved back by {by}."
             )
         case EventType.APPLIED | EventType.DECAYED:
             came = plural(change.people, "has", "have")
@@ -218,8 +219,10 @@ def _explain_place_behind(policy: Policy, misses: int) -> str:
     places = policy.places_lost(misses)
     if not places:
         return "to the back of the line"
-    newcomers = plural(places, "next newcomer passes", f"next {places:,} newcomers pass")
-    return f"{count_in_words(places, 'place')} behind the back of the line: the {newcomers} you"
+    newcomers = plural(
+        places, "next person who joins passes", f"next {places:,} people who join pass"
+    )
+    return f"to the back of the line, and the {newcomers} you"
 
 
 def _explain_misses_allowed(policy: Policy) -> str:
@@ -257,7 +260,7 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         turn += " The company has paused this job. Nobody is offered a seat until it resumes."
     if standing.is_cooling:
         until = time_in_words(standing.eligible_at, zone)
-        turn += f" Because you missed a deadline, no seat is offered to you before {until}."
+        turn += f" Because you missed a deadline, you are not offered a seat before {until}."
     if standing.is_deferring:
         until = time_in_words(standing.not_before, zone)
         turn += (
@@ -282,4 +285,4 @@ def _explain_loss(standing: ExplainedStanding) -> str:
         after = f"After that you could miss {times}; the next miss ends the application."
     pause = long_duration(policy.cooldown_seconds)
     behind = _explain_place_behind(policy, misses)
-    return f"you go {behind}. No seat is offered to you for {pause}. {after}"
+    return f"you go {behind}. You are not offered a seat for {pause}. {after}"

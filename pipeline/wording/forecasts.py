@@ -34,13 +34,13 @@ class DescribedProspect(Protocol):
 
 def describe_prospect(prospect: DescribedProspect) -> str:
     """Say how long people in a place wait, and how often that came true."""
-    wait = describe_wait(prospect.forecast.half, prospect.forecast.most)
-    return f"{wait} {describe_honesty(prospect.counted, prospect.share)}".strip()
+    wait = describe_forecast_wait(prospect.forecast.half, prospect.forecast.most)
+    return f"{wait} {describe_honesty_of_forecasts(prospect.counted, prospect.share)}".strip()
 
 
-def describe_wait(half_seconds: int, most_seconds: int) -> str:
+def describe_forecast_wait(half_seconds: int, most_seconds: int) -> str:
     """Say when half, and four fifths, of the people who stay in line are offered a seat."""
-    half, most = _wait_in_words(half_seconds), _wait_in_words(most_seconds)
+    half, most = _forecast_wait_in_words(half_seconds), _forecast_wait_in_words(most_seconds)
     if half == most:
         return f"Most people who stay in line are offered a seat from your place within {most}."
     number, _, unit = half.partition(" ")
@@ -51,16 +51,17 @@ def describe_wait(half_seconds: int, most_seconds: int) -> str:
     )
 
 
-def describe_honesty(counted: int, share: int | None) -> str:
+def describe_honesty_of_forecasts(counted: int, share: int | None) -> str:
     """Say how many of the last forecasts of a job came true; nothing while there are too few."""
     if share is None:
         return ""
     return (
-        f"Of the last {counted:,} such forecasts here, {share} % came true within the longer time."
+        f"{share} % of the last {counted:,} such forecasts here were right: a seat was offered"
+        " within the longer of the two times."
     )
 
 
-def _wait_in_words(seconds: int) -> str:
+def _forecast_wait_in_words(seconds: int) -> str:
     """Return a duration, rounded up, in the largest unit of which it has at least two."""
     for unit, size in _UNITS:
         if seconds >= 2 * size or unit == "minute":

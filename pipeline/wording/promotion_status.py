@@ -94,7 +94,7 @@ class PromotionStatus:
     tone: str = "plain"
 
 
-def why_nobody_is_promoted(facts: PromotionFacts) -> PromotionStatus:
+def status_of_promotion(facts: PromotionFacts) -> PromotionStatus:
     """Return the status for the first cause that applies. Every state has one."""
     return next(answer for holds, answer in _ANSWERS if holds(facts))(facts)
 
@@ -157,7 +157,7 @@ def _status_while_settling(facts: PromotionFacts) -> PromotionStatus:
 
 
 def _status_while_paused(facts: PromotionFacts) -> PromotionStatus:
-    free = f" {_free(facts)}." if facts.free else ""
+    free = f" {_free_status(facts)}." if facts.free else ""
     resumed = "Resume it, and it continues where it stopped."
     if facts.free and facts.verified:
         resumed = "Resume it, and free seats go at once to the next people in line."
@@ -167,7 +167,7 @@ def _status_while_paused(facts: PromotionFacts) -> PromotionStatus:
         "Nobody can apply and nobody is promoted. People may still confirm or withdraw, and"
         f" deadlines still run.{free}",
         resumed,
-        *_deadline(facts),
+        *_deadline_status(facts),
         tone="warn",
     )
 
@@ -177,18 +177,18 @@ def _status_while_draining(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.DRAINING,
         f"More people hold a seat than there are seats now: {facts.held} of {facts.capacity:,}.",
-        "The number of seats was lowered. Nobody loses a seat because of that: the job drains.",
+        "The number of seats was lowered. Nobody loses a seat: seats close as people leave.",
         f"After {over + 1} of them have left, the next in line is promoted."
         if facts.verified
         else f"After {over} of them {plural(over, 'leaves', 'leave')}, the job is within its"
         " seats.",
-        *_deadline(facts),
+        *_deadline_status(facts),
         tone="warn",
     )
 
 
 def _status_without_verified_people(facts: PromotionFacts) -> PromotionStatus:
-    seats = _free(facts) if facts.free else f"Every seat is taken ({_holders(facts)})"
+    seats = _free_status(facts) if facts.free else f"Every seat is taken ({_held_status(facts)})"
     return PromotionStatus(
         Cause.UNVERIFIED,
         "Nobody waiting has verified their email address.",
@@ -204,7 +204,7 @@ def _status_without_waitlist(facts: PromotionFacts) -> PromotionStatus:
         Cause.NOBODY_WAITS,
         "Nobody is waiting.",
         f"Everyone in this line holds {plural(facts.held, 'the seat', 'a seat')}:"
-        f" {_holders(facts)}.",
+        f" {_held_status(facts)}.",
         "The next person who applies joins the waitlist as number 1.",
         tone="good",
     )
@@ -213,7 +213,7 @@ def _status_without_waitlist(facts: PromotionFacts) -> PromotionStatus:
 def _status_with_free_seats(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.SEATS_FREE,
-        f"{_free(facts)}, and nobody is waiting.",
+        f"{_free_status(facts)}, and nobody is waiting.",
         "So there is nobody to promote.",
         "The next person who applies gets one.",
         tone="good",
@@ -224,10 +224,10 @@ def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.COOL_DOWNS,
         "Nobody who waits can be promoted yet.",
-        f"{_free(facts)}. Nobody is promoted during the cool-down after a missed deadline, or"
-        " before the time that they asked for. They keep their place in line.",
+        f"{_free_status(facts)}. Nobody can be promoted during the cool-down after a missed"
+        " deadline, or before a date that they chose. Everybody keeps their place in line.",
         "A new applicant who has never missed a deadline here gets one.",
-        "The first of these times ends",
+        "The first person can be promoted again",
         facts.first_eligible,
     )
 
@@ -236,10 +236,10 @@ def _status_while_promoting(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.MOVING,
         "The line is moving: someone was promoted within the last hour.",
-        f"Every seat is taken again ({_holders(facts)}), and {people(facts.verified)}"
+        f"Every seat is taken again ({_held_status(facts)}), and {people(facts.verified)}"
         f" {plural(facts.verified, 'waits', 'wait')}.",
-        _next_seat(facts),
-        *_deadline(facts),
+        _next_seat_status(facts),
+        *_deadline_status(facts),
         tone="good",
     )
 
@@ -249,14 +249,14 @@ def _status_without_free_seat(facts: PromotionFacts) -> PromotionStatus:
         Cause.NO_SEAT_FREE,
         "No seat is free.",
         f"{plural(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
-        f" {_holders(facts)}.",
-        _next_seat(facts) + ("" if facts.pending else " Nothing happens until then."),
-        *_deadline(facts),
+        f" {_held_status(facts)}.",
+        _next_seat_status(facts) + ("" if facts.pending else " Nothing happens until then."),
+        *_deadline_status(facts),
         tone="plain" if facts.pending else "warn",
     )
 
 
-def _next_seat(facts: PromotionFacts) -> str:
+def _next_seat_status(facts: PromotionFacts) -> str:
     own = "A seat opens when you decide on someone in review"
     if not facts.pending:
         return f"{own}, or when one of them withdraws."
@@ -265,19 +265,19 @@ def _next_seat(facts: PromotionFacts) -> str:
     return f"{own}, or when a deadline passes."
 
 
-def _deadline(facts: PromotionFacts) -> tuple[str, datetime | None]:
+def _deadline_status(facts: PromotionFacts) -> tuple[str, datetime | None]:
     if facts.pending and facts.first_deadline:
         return "The next deadline is", facts.first_deadline
     return "", None
 
 
-def _holders(facts: PromotionFacts) -> str:
+def _held_status(facts: PromotionFacts) -> str:
     parts = [f"{facts.active:,} in review"] if facts.active else []
     parts += [f"{facts.pending:,} must confirm"] if facts.pending else []
     return " and ".join(parts) or "nobody"
 
 
-def _free(facts: PromotionFacts) -> str:
+def _free_status(facts: PromotionFacts) -> str:
     return f"{facts.free:,} {plural(facts.free, 'seat is', 'seats are')} free"
 
 

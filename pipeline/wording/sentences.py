@@ -72,8 +72,8 @@ _DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line
 SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     (EventType.APPLIED, UNVERIFIED): (
         "Someone applied with {their} email address, which is not verified yet. The application "
-        "keeps its place in line, but no seat is offered before the address is verified. It ends "
-        "at {verify_by} otherwise."
+        "keeps its place in line, but it can only be offered a seat once the address is verified. "
+        "Otherwise it ends at {verify_by}."
     ),
     (EventType.LAPSED, UNVERIFIED): (
         "Nobody verified the email address by {missed}, so the application ended. This does "
@@ -85,15 +85,15 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.APPLIED, DRAW_AT): (
         "{applied} before the draw. The order of everyone in line is drawn by lot, and then the "
-        "first ones are offered the seats."
+        "people at the front are offered the seats."
     ),
     (EventType.APPLIED, Status.WAITLIST): (
         "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
         "everyone ahead in line has had a turn.{cooldown}"
     ),
     (EventType.VERIFIED, None): (
-        "{They} verified the email address and can now be promoted. The place in line stays "
-        "the same."
+        "{They} verified the email address and can now be offered a seat. {Their} place in line "
+        "stays the same."
     ),
     (EventType.PROMOTED, None): (
         "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
@@ -113,10 +113,12 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{They} lost time to confirm the seat through no fault of {their} own, so the "
         "deadline was extended to {deadline}.{quiet}"
     ),
-    (EventType.DECAYED, None): "{They} missed the deadline of {missed} and lost {loss}.{cooldown}",
+    (EventType.DECAYED, None): (
+        "{They} missed the deadline of {missed} and lost the seat. {loss}.{cooldown}"
+    ),
     (EventType.LAPSED, Outcome.LAPSED): (
-        "{They} missed the deadline of {missed}, one more than this job allows, so the seat went "
-        "back and the application ended. It is possible to apply again; the misses still count."
+        "{They} missed the deadline of {missed}. That is one miss more than this job allows, so "
+        "the application ended. It is possible to apply again; the misses still count."
     ),
     (EventType.REINSTATED, None): (
         "The company gave {they} back the place in line from before the missed deadline of {given}."
@@ -128,7 +130,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.PLACED, None): (
         "The order of everyone in line was drawn by lot, and this gave {they} {their} place. "
-        "Whoever joins later stands behind."
+        "People who apply later join behind."
     ),
     (EventType.DEFERRED, NOT_BEFORE): (
         "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
@@ -139,8 +141,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{They} withdrew the application and left the line."
     ),
     (EventType.WITHDRAWN, VIA_KEY): (
-        "{They} withdrew the application on the company's own site. {Their} place went to the next "
-        "person."
+        "{They} withdrew the application on the company's own site and left the line."
     ),
     (EventType.REMOVED, Outcome.REMOVED): (
         "The company removed {their} application from the line{why}. It has ended."
@@ -205,7 +206,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     """Return a sentence about an event. Raises KeyError for an event that cannot happen."""
     words = reader.value
     reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
-    seconds, quiet = _are_times_near(event), event.data.get(TIME_ZONE, "")
+    seconds, quiet = _are_times_of_sentence_near(event), event.data.get(TIME_ZONE, "")
     decided = event.event == EventType.REMOVED
     cooldown = ""
     if eligible_at is not None:
@@ -219,7 +220,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
-        "quiet": quiet and f" Quiet hours are left out, by the time zone {quiet}.",
+        "quiet": quiet and f" Quiet hours ({quiet} time) don't count.",
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
         "not_before": time_in_words(event.data.get("not_before"), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),
@@ -254,7 +255,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     raise KeyError((event.event, event.to_status, event.outcome))
 
 
-def _are_times_near(event: DescribedEvent) -> bool:
+def _are_times_of_sentence_near(event: DescribedEvent) -> bool:
     """Tell if the times of an event lie so near that minutes would not tell them apart."""
     if event.event == EventType.DEADLINE_EXTENDED:  # the sentence has one time only
         return False
@@ -264,10 +265,8 @@ def _are_times_near(event: DescribedEvent) -> bool:
 
 
 def _sentence_of_loss(places: int, words: Mapping[str, str]) -> str:
+    back = f"{words['They']} went to the back of the line"
     if not places:
-        return "the seat, returning to the back of the line"
+        return back
     joining = plural(places, "next person who joins goes", f"next {places} people who join go")
-    return (
-        f"{count(places, 'place')}: behind the back of the line, the {joining} ahead of "
-        + (words["they"])
-    )
+    return f"{back}, and the {joining} ahead of {words['they']}"

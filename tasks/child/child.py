@@ -61,7 +61,7 @@ class Child:
         self._current = ""
         self._cancelled = False
         self._may_interrupt = self._is_looking = self._was_signalled = False
-        self._rest_bytes = address_space_bytes()
+        self._rest_bytes = address_space_of_child()
 
     def serve(self) -> None:
         """Process messages until the worker is gone or the process has grown too much."""
@@ -76,7 +76,7 @@ class Child:
                 self._call_hooks(*rest)
             received += 1
             if received % LOOK_AFTER_RUNS == 0:
-                grown_bytes = address_space_bytes() - self._rest_bytes
+                grown_bytes = address_space_of_child() - self._rest_bytes
                 if grown_bytes > MOST_GROWTH_BYTES:
                     return  # a fresh child takes over
 
@@ -249,7 +249,7 @@ def run_child(messages: socket.socket, results: int) -> NoReturn:
     os._exit(status)
 
 
-def address_space_bytes() -> int:
+def address_space_of_child() -> int:
     """Return the memory that this process has mapped; 0 where the system does not report it."""
     if not STATM.exists():
         return 0

@@ -30,7 +30,7 @@ class Chores:
         self._store = store
         self._call_hooks = call_hooks
         self._reap_seconds = min(3.0, store.options.lease_seconds / 4)
-        own = (self._reap, self._park, enqueue_due_schedules, retention.clean_up_tasks)
+        own = (self._reap, self._park, enqueue_due_schedules, retention.run_task_retention)
         self._due: dict[Callable[[], float], float] = dict.fromkeys((*own, *chores), 0.0)
 
     def run(self, now: float) -> None:

@@ -236,10 +236,10 @@ class Slots:
         """
         if self.kept is None or not self.kept.is_free:
             return math.inf
-        return max(map(_slow_from, self.open))
+        return max(map(_slot_slow_from, self.open))
 
 
-def _slow_from(slot: Slot) -> float:
+def _slot_slow_from(slot: Slot) -> float:
     """Return the monotonic time from which a slot counts as taken by something long."""
     if slot.is_free:
         return math.inf

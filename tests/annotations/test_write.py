@@ -21,8 +21,12 @@ from pipeline.models import (
     ApplicationTag,
 )
 from pipeline.privacy.erase import erase_person
-from pipeline.privacy.my_data import everything_about
-from pipeline.selectors.annotations import annotations_of, possible_assignees, tags_in_job
+from pipeline.privacy.my_data import my_data_about
+from pipeline.selectors.annotations import (
+    annotation_tags_in_job,
+    annotations_of,
+    possible_assignees_in_annotations,
+)
 from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.together import kinds, together
@@ -58,8 +62,8 @@ def test_all_of_it_is_read_again(application: Application, company: Company) -> 
     assert [note.text for note in kept.notes] == ["Knows Zig."]
     assert (kept.tags, kept.assignee) == (["night shift"], member.email)
     assert [(link.label, link.url) for link in kept.links] == [("CV", "https://example.org/cv")]
-    assert tags_in_job(application.job_id) == ["night shift"]
-    assert (member.id, member.email) in possible_assignees(company.id)
+    assert annotation_tags_in_job(application.job_id) == ["night shift"]
+    assert (member.id, member.email) in possible_assignees_in_annotations(company.id)
 
 
 def test_each_kind_has_a_limit_that_counts_at_the_same_moment(
@@ -124,8 +128,8 @@ def test_the_tags_of_a_job_are_read_one_by_one_from_its_index(application: Appli
             write.add_tag(application_id=person.id, word=word)
     write.add_tag(application_id=factories.application(factories.job()).id, word="elsewhere")
 
-    assert tags_in_job(application.job_id) == ["day", "night"]
-    assert tags_in_job(uuid4()) == []
+    assert annotation_tags_in_job(application.job_id) == ["day", "night"]
+    assert annotation_tags_in_job(uuid4()) == []
 
 
 def test_the_security_log_names_who_removed_a_note(
@@ -175,7 +179,7 @@ def test_the_person_reads_it_in_the_download_without_the_members_names(
 ) -> None:
     member = annotate(application, company)
 
-    kept = everything_about(Applicant.objects.get(id=application.applicant_id))
+    kept = my_data_about(Applicant.objects.get(id=application.applicant_id))
 
     (mine,) = kept["applications"]
     assert mine["kept_by_the_company"]["tags"] == ["night shift"]

@@ -52,7 +52,7 @@ def _answers_keep_their_bytes_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def answer_with_tag(request: Request, payload: Any, tag: str) -> Response:
         who = request.META.get("HTTP_AUTHORIZATION", "")
-        shown = conditional.weak_tag(payload) if payload is not None else ""
+        shown = conditional.weak_etag(payload) if payload is not None else ""
         assert tagged.setdefault((who, request.get_full_path(), tag), shown) == shown
         return answer(request, payload, tag)
 

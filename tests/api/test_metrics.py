@@ -194,7 +194,7 @@ def test_without_a_database_they_say_that(monkeypatch: pytest.MonkeyPatch) -> No
     def fail() -> None:
         raise OperationalError("host=internal.example")
 
-    monkeypatch.setattr("pipeline.api.metrics.read_site_vitals", fail)
+    monkeypatch.setattr("pipeline.api.metrics.read_site_gauges", fail)
 
     text = scrape().content.decode()
 

@@ -166,7 +166,9 @@ def test_the_same_code_for_another_address_has_another_hash(
 def test_asking_does_the_same_work_for_a_known_address_and_an_unknown_one(
     django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(enqueue, "wake_workers", lambda: None)  # the email is another process's
+    monkeypatch.setattr(
+        enqueue, "wake_workers_for_enqueued", lambda: None
+    )  # the email is another process's
     factories.applicant(email=ANN)
     statements = []
     for address in (ANN, "nobody@example.org"):

@@ -13,8 +13,9 @@ from django.core.mail import EmailMultiAlternatives
 from django.db import connection, transaction
 
 from applicants import mail as sending
-from applicants.checks import check_that_mail_goes_somewhere
+from applicants.addresses import masked_address
 from applicants.models import PrivateEmail
+from pipeline.config.checks import check_that_mail_goes_somewhere
 from tasks.models import Task, TaskEvent
 from tests.support.task_runs import make_retries_due, run_due_tasks
 
@@ -194,4 +195,4 @@ def test_without_a_mail_server_it_is_said_that_nothing_is_sent(
     ],
 )
 def test_a_masked_address_tells_its_owner_and_nobody_else(address: str, shown: str) -> None:
-    assert sending.masked_address(address) == shown
+    assert masked_address(address) == shown

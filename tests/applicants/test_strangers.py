@@ -6,10 +6,10 @@ import pytest
 from django.core import mail
 from django.core.exceptions import ValidationError
 
-from applicants.addresses import normal_address
+from applicants.addresses import checked_address, normal_address
 from applicants.codes import MOST_CODES, MOST_TRIES, OWN_CODES, Requester, guess_code, send_code
 from applicants.models import SignInCode
-from applicants.services import checked_applicant_address, find_or_create_applicant
+from applicants.services import find_or_create_applicant
 from tests.support.outbox import code_to, wrong
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
@@ -98,7 +98,7 @@ def test_nothing_that_is_kept_names_address_browser_or_network() -> None:
     ],
 )
 def test_spellings_of_one_mailbox_are_one_person(spelling: str, normal: str) -> None:
-    assert checked_applicant_address(spelling) == normal
+    assert checked_address(spelling) == normal
     assert normal_address(normal) == normal
     assert find_or_create_applicant(spelling) == find_or_create_applicant(normal)
 
@@ -124,4 +124,4 @@ def test_what_cannot_be_seen_or_sent_to_is_no_address(address: str) -> None:
     normal_address(address)  # never fails
 
     with pytest.raises(ValidationError):
-        checked_applicant_address(address)
+        checked_address(address)

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from pipeline.templatetags.line import countdown, when
+from pipeline.templatetags.line import tag_countdown, tag_when
 from pipeline.wording.english import short_duration
 from tests.browser.helpers import axe
 from tests.browser.site import OpenPage, Site
@@ -31,7 +31,7 @@ def test_a_countdown_counts_in_the_servers_words_and_ends(page: Page) -> None:
     now = timezone.now()
 
     for seconds in SPANS:
-        put(page, countdown(now + timedelta(seconds=seconds + 0.9), now))
+        put(page, tag_countdown(now + timedelta(seconds=seconds + 0.9), now))
 
     shown = page.locator("count-down [role=timer]").all_text_contents()
     assert shown[0] in ("time is up", "1 s", "0 s")
@@ -44,7 +44,7 @@ def test_a_countdown_goes_by_the_servers_clock_and_speaks_at_its_marks(page: Pag
     page.goto("/")
     there = timezone.now() + timedelta(hours=5)
 
-    put(page, countdown(there + timedelta(seconds=62), there))
+    put(page, tag_countdown(there + timedelta(seconds=62), there))
 
     expect(page.locator("count-down [role=timer]")).to_have_text(re.compile(r"^(1 min|\d\d s)"))
     expect(page.locator("p.vh[aria-live=polite]")).to_have_text("1 minute left.")
@@ -56,7 +56,7 @@ def test_relative_times_keep_djangos_words(page: Page) -> None:
     page.evaluate("document.querySelectorAll('time').forEach((one) => one.remove())")
     now = timezone.now()
     for seconds in (100, 4_000, 90_000, 700_000, -4_000, -200_000):
-        put(page, when({}, now - timedelta(seconds=seconds)))
+        put(page, tag_when({}, now - timedelta(seconds=seconds)))
     before = page.locator("time[data-relative]").all_text_contents()
 
     page.clock.run_for(61_000)

@@ -121,7 +121,7 @@ def test_a_place_is_given_back(owner: Hands, world: World) -> None:
     owner.page.get_by_label("An accommodation for the applicant").check()
     owner.press("Give the place back")
 
-    shows(owner.page, f"{world.missed.name} has the former place back")
+    shows(owner.page, f"{world.missed.name} has their place back")
     assert factories.event_names(world.job)[-1] in ("REINSTATED", "PROMOTED")
 
 
@@ -206,10 +206,10 @@ def test_an_email_is_sent_again(owner: Hands, site: Site, world: World) -> None:
 
 def test_a_template_is_kept_used_renamed_and_deleted(owner: Hands, world: World) -> None:
     owner.page.goto(f"/company/jobs/{world.job}/settings/")
-    owner.follow("Keep as a template")
+    owner.follow("Save as a template")
     owner.fill("Name", "Payments team")
-    owner.press("Keep as a template")
-    shows(owner.page, "“Payments team” is kept.")
+    owner.press("Save as a template")
+    shows(owner.page, "“Payments team” is saved")
 
     owner.follow("Payments team")
     owner.fill("Name", "Payments")

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipeline.decisions.carry_out import TASK, carry_out_decision, give_up_decision
+from pipeline.decisions.carry_out import TASK, carry_out_decision, give_up_carrying_out
 from pipeline.decisions.make import make_decision, undo_decision
 from pipeline.domain.errors import DecisionTooLate, JobNotFound
 from pipeline.domain.states import Outcome, Reason
@@ -182,7 +182,7 @@ def test_what_the_api_decided_meanwhile_stays(undo_seconds: int, job: UUID) -> N
 def test_what_the_site_cannot_carry_out_is_free_again(undo_seconds: int, job: UUID) -> None:
     decision = made(job, "Ana Li")
 
-    give_up_decision(decision.id)
+    give_up_carrying_out(decision.id)
 
     decision.refresh_from_db()
     assert (states(decision), decision.refused) == (["REFUSED"], 1)

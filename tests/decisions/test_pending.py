@@ -15,8 +15,8 @@ from pipeline.models import PendingDecision
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.pending_decisions import (
     MOST_SHOWN,
-    people_awaiting_decisions,
-    shown_decisions,
+    people_with_pending_decisions,
+    shown_pending_decisions,
 )
 from tests.support import factories
 from tests.support.applicants import named
@@ -45,9 +45,9 @@ def test_the_note_of_a_pending_decision_is_erased_with_a_person(
 def test_of_many_decisions_the_pages_show_those_that_wait(undo_seconds: int, job: UUID) -> None:
     refused = [made(job, "Cy Okafor", outcome=Outcome.HIRED) for _ in range(MOST_SHOWN)]
     waiting = made(job, "Ana Li")
-    one = [each.id for each in shown_decisions(job, only=refused[0].id)]
+    one = [each.id for each in shown_pending_decisions(job, only=refused[0].id)]
 
-    shown = [each.id for each in shown_decisions(job)]
+    shown = [each.id for each in shown_pending_decisions(job)]
 
     assert (len(shown), waiting.id in shown, refused[0].id in shown) == (MOST_SHOWN, True, False)
     assert one == [refused[0].id]
@@ -58,7 +58,7 @@ def test_nobody_can_be_ticked_whose_decision_is_not_shown(undo_seconds: int, job
     for person in crowd:
         made(job, person.name)
 
-    assert people_awaiting_decisions(job) == {person.id for person in crowd}
+    assert people_with_pending_decisions(job) == {person.id for person in crowd}
 
 
 @pytest.fixture

@@ -58,28 +58,39 @@ class Pooler:
         return sum(int(row["xact_count"]) for row in rows if row["database"] == "next_in_line")
 
 
-@contextmanager
-def pooler(socket_dir: Path, folder: Path, *changes: tuple[str, str]) -> Iterator[Pooler]:
-    """PgBouncer for the database `postgres` of a cluster; `changes` replace texts of our file."""
+def installed_pooler() -> tuple[str, bool]:
+    """Return the program, and whether it keeps prepared statements."""
     command = os.environ.get("PGBOUNCER") or needed_tool("pgbouncer", "apt-get install pgbouncer")
     said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
     [(major, minor)] = re.findall(r"^PgBouncer (\d+)\.(\d+)", said.stdout, re.M)
-    prepares = (int(major), int(minor)) >= PREPARES_SINCE
-    made = Pooler(free_port(), prepares)
-    users, file, log = folder / "userlist.txt", folder / "pgbouncer.ini", folder / "pgbouncer.log"
+    return command, (int(major), int(minor)) >= PREPARES_SINCE
+
+
+def write_pooler_file(folder: Path, database: str, port: int, *changes: tuple[str, str]) -> Path:
+    """Write our file for a database without passwords; `changes` replace texts of it."""
+    users, file, text = folder / "userlist.txt", folder / "pgbouncer.ini", FILE.read_text()
     users.write_text('"nextinline_app" ""\n"nextinline_owner" ""\n')
-    text, here = FILE.read_text(), f"host={socket_dir} port={PORT} dbname=postgres"
     for old, new in (
-        ("host=127.0.0.1 port=5432 dbname=next_in_line", here),
-        ("listen_port = 6432", f"listen_port = {made.port}\nstats_users = nextinline_app"),
+        ("host=127.0.0.1 port=5432 dbname=next_in_line", database),
+        ("listen_port = 6432", f"listen_port = {port}\nstats_users = nextinline_app"),
         ("auth_type = scram-sha-256", "auth_type = trust"),
         ("/etc/pgbouncer/userlist.txt", str(users)),
-        *([] if prepares else [("max_prepared_statements = 500\n", "")]),
+        *([] if installed_pooler()[1] else [("max_prepared_statements = 500\n", "")]),
         *changes,
     ):
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     file.write_text(text)
+    return file
+
+
+@contextmanager
+def pooler(socket_dir: Path, folder: Path, *changes: tuple[str, str]) -> Iterator[Pooler]:
+    """PgBouncer for the database `postgres` of a cluster; `changes` replace texts of our file."""
+    command, prepares = installed_pooler()
+    made = Pooler(free_port(), prepares)
+    log, place = folder / "pgbouncer.log", f"host={socket_dir} port={PORT} dbname=postgres"
+    file = write_pooler_file(folder, place, made.port, *changes)
     identity: dict[str, Any] = {}
     if user := server_user():  # it refuses to run as root, and the cluster's socket is closed
         identity = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}

@@ -42,8 +42,8 @@ def containers() -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("version", ["1.29", "1.34"])
 def test_every_manifest_is_valid(version: str) -> None:
     assert len(manifests()) >= 13
-    for manifest in manifests():
-        kubernetes_validate.validate(manifest, version, strict=True)
+    for site_manifest_file in manifests():
+        kubernetes_validate.validate(site_manifest_file, version, strict=True)
 
 
 def test_a_field_that_does_not_exist_is_noticed() -> None:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -34,8 +35,8 @@ DONE = "SELECT count(*) FROM tasks_taskevent WHERE kind = 'succeeded' AND task_i
 CHANGED_COLUMN = """
 import sys, django, psycopg
 django.setup()
-from pipeline.server.request_statements import set_up_request_connections
-set_up_request_connections()
+from pipeline.server.request_statements import limit_request_statements
+limit_request_statements()
 from tasks.sql.prepared import PreparedStatement
 owner = psycopg.connect(sys.argv[1], autocommit=True)
 owner.execute("CREATE TABLE changing (x int); GRANT SELECT ON changing TO nextinline_app")
@@ -144,6 +145,20 @@ def test_a_download_of_a_whole_line_reads_on_where_requests_change_connections(
     assert len(rows.splitlines()) == 1 + 4
 
 
+def test_requests_go_on_a_moment_after_the_database_does(
+    pooled: tuple[Site, Pooler, dict[str, object]],
+) -> None:
+    site, _, made = pooled
+    path = f"/api/v1/jobs/{made['busy'][0]}"  # type: ignore[index]
+
+    site.kill_database()
+    eventually(lambda: get(site, path)[0] == 503)
+    time.sleep(2)  # until the pooler itself has tried to reach the database again
+    site.cluster.ensure()
+
+    eventually(lambda: get(site, path)[0] == 200, 5)
+
+
 def test_requests_have_their_limits_and_workers_have_no_limit_of_requests(
     pooled: tuple[Site, Pooler, dict[str, object]],
 ) -> None:
@@ -187,8 +202,6 @@ def start(site: Site, *command: str, **environment: str) -> tuple[int, str]:
 
 
 WEB = ("-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config", "pipeline.asgi", "--bind")
-
-
 COMMANDS = {
     "decay": ("manage.py", "run_decay"),
     "tasks": ("manage.py", "run_tasks"),

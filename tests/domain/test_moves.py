@@ -25,7 +25,7 @@ from pipeline.domain.states import (
 )
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
-from pipeline.line.misses import give_place_back, read_last_miss
+from pipeline.line.misses import give_missed_place_back, read_last_miss
 from pipeline.line.moves import make_move
 from pipeline.line.write import write
 from pipeline.models import Application, Event
@@ -165,7 +165,9 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
         row = job.application(person.id)
         if back:
             facts = {"reason": "OUR_ERROR"}
-            give_place_back(job, row, read_last_miss(row), actor=factories.RECRUITER, facts=facts)
+            give_missed_place_back(
+                job, row, read_last_miss(row), actor=factories.RECRUITER, facts=facts
+            )
         else:
             actor = factories.owner_of(person) if pair[1] == Move.DEFER else SYSTEM
             make_move(job, row, Move(pair[1]), actor=actor, facts=facts)

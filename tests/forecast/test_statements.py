@@ -16,9 +16,9 @@ from pipeline.forecast.statements import (
     FEWEST_COUNTED,
     OLDEST_SHOWN,
     STATEMENTS_A_DAY,
-    read_prospects,
-    settle_statements,
-    update_forecasts,
+    read_prospects_with_statements,
+    settle_forecast_statements,
+    update_forecast_statements,
 )
 from pipeline.models import Application, ForecastStatement, JobForecast
 from pipeline.notifications.applicant_emails import applicant_email_facts
@@ -57,10 +57,10 @@ def known(job: UUID, **columns: Any) -> JobForecast:
 def test_a_forecast_is_made_from_the_history_and_stated_once_a_day() -> None:
     job = line_with_history(26)
 
-    first = update_forecasts()
-    second = update_forecasts()
+    first = update_forecast_statements()
+    second = update_forecast_statements()
 
-    forecast = read_prospects({job: 2})[job].forecast
+    forecast = read_prospects_with_statements({job: 2})[job].forecast
     assert HOUR <= forecast.half <= forecast.most <= 2 * HOUR + 60
     assert forecast.offers >= 20
     assert (first["stated"], second["stated"]) == (3, 0)
@@ -70,19 +70,19 @@ def test_a_forecast_is_made_from_the_history_and_stated_once_a_day() -> None:
 def test_an_old_forecast_is_not_shown() -> None:
     job = factories.job()
     known(job, positions={"1": [HOUR, HOUR, 40]})
-    assert read_prospects({job: 1})
+    assert read_prospects_with_statements({job: 1})
 
     JobForecast.objects.update(made_at=database_now() - OLDEST_SHOWN)
 
-    assert read_prospects({job: 1}) == {}
+    assert read_prospects_with_statements({job: 1}) == {}
 
 
 def test_a_line_without_history_has_none() -> None:
     job = factories.job()
     factories.applications(job, 3)
 
-    assert update_forecasts() == {"settled": 0, "stated": 0}
-    assert read_prospects({job: 1}) == {}
+    assert update_forecast_statements() == {"settled": 0, "stated": 0}
+    assert read_prospects_with_statements({job: 1}) == {}
     assert JobForecast.objects.get(job_id=job).positions == {}
 
 
@@ -137,8 +137,8 @@ def test_a_statement_ends_as_it_came_out(ending: str, lasts_hours: float, came_t
     elif ending != "waits":
         leave(seated if ending == "offered" else waiting)
 
-    settle_statements()
-    settle_statements()
+    settle_forecast_statements()
+    settle_forecast_statements()
 
     found = ForecastStatement.objects.filter(id=statement.id).first()
     assert (found.came_true if found else "nothing") is came_true
@@ -149,8 +149,8 @@ def test_nothing_is_forecast_to_somebody_who_deferred() -> None:
     _seated, waiting, other = factories.applications(job, 3)
     known(job, settled=120, came_true=95)
     put_off(waiting)
-    with patch.object(statements, "_forecast_of_job", lambda job, now: known(job.id)):
-        update_forecasts()
+    with patch.object(statements, "_forecast_to_state", lambda job, now: known(job.id)):
+        update_forecast_statements()
 
     told = text_of(applicant_browser(waiting.applicant).get(mine(waiting)))
 
@@ -166,10 +166,10 @@ def test_how_often_they_came_true_is_said_from_enough_of_them(settled: int) -> N
     for number in range(settled):
         row = stated(waiting, hours_ago=9, lasts_hours=1)
         ForecastStatement.objects.filter(id=row.id).update(came_true=number % 4 != 0)
-    update_forecasts()
+    update_forecast_statements()
     known(job)
 
-    prospect = read_prospects({job: 1})[job]
+    prospect = read_prospects_with_statements({job: 1})[job]
 
     assert prospect.counted == settled
     assert prospect.share == (None if settled < FEWEST_COUNTED else 75)
@@ -192,7 +192,7 @@ def test_people_read_it_before_applying_and_while_they_wait() -> None:
     assert "within 2 to 4 hours" in after[0]
     for text in after[1:]:
         assert "are offered a seat from your place within 60 minutes to 2 hours" in text
-        assert "Of the last 120 such forecasts here, 79 % came true" in text
+        assert "79 % of the last 120 such forecasts here were right" in text
     assert "60 minutes to 2 hours" in applicant_email_facts(application, None).prospect
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.forecast.survival import Wait, wait_quantiles
+from pipeline.forecast.survival import Wait, survival_quantiles
 
 
 def over(*seconds: int) -> list[Wait]:
@@ -16,7 +16,7 @@ def cut_off(*seconds: int) -> list[Wait]:
 
 
 def test_without_anybody_cut_off_it_is_the_plain_share() -> None:
-    assert wait_quantiles(over(*range(1, 11)), (0.1, 0.5, 0.8, 1.0)) == [1, 5, 8, 10]
+    assert survival_quantiles(over(*range(1, 11)), (0.1, 0.5, 0.8, 1.0)) == [1, 5, 8, 10]
 
 
 def test_the_example_of_the_textbooks() -> None:
@@ -25,17 +25,17 @@ def test_the_example_of_the_textbooks() -> None:
         6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35
     )
 
-    assert wait_quantiles(waits, (0.14, 0.24, 0.30, 0.5, 0.56)) == [6, 10, 13, 23, None]
+    assert survival_quantiles(waits, (0.14, 0.24, 0.30, 0.5, 0.56)) == [6, 10, 13, 23, None]
 
 
 def test_who_still_waits_makes_the_forecast_longer() -> None:
     seated = over(1, 2, 3, 4)
     everybody = seated + cut_off(4, 4, 4)
 
-    assert wait_quantiles(seated, (0.5,)) == [2]
-    assert wait_quantiles(everybody, (0.5,)) == [4]
+    assert survival_quantiles(seated, (0.5,)) == [2]
+    assert survival_quantiles(everybody, (0.5,)) == [4]
 
 
 @pytest.mark.parametrize("waits", [[], cut_off(5, 6), over(1) + cut_off(9, 9, 9)])
 def test_what_the_history_does_not_reach_is_not_known(waits: list[Wait]) -> None:
-    assert wait_quantiles(waits, (0.5, 0.8)) == [None, None]
+    assert survival_quantiles(waits, (0.5, 0.8)) == [None, None]

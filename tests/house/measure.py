@@ -10,7 +10,7 @@ import argparse
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,6 +140,43 @@ def entries_at_the_root() -> Finding:
     return Finding("files at the root of pipeline/", len(names), sorted(set(names) - allowed))
 
 
+def import_cycles(files: list[Source]) -> Finding:
+    """Find modules that import each other, directly or over others, for types only too."""
+    modules = {_module_of(file): file for file in files}
+    imported = {name: _imports(file, modules.keys()) - {name} for name, file in modules.items()}
+    reached = {name: _reachable(name, imported) for name in modules}
+    smells = [
+        f"{name} <-> {other}"
+        for name in sorted(modules)
+        for other in sorted(reached[name])
+        if name < other and name in reached[other]
+    ]
+    return Finding("modules in import cycles", len(modules), smells)
+
+
+def _module_of(file: Source) -> str:
+    return file.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+def _imports(file: Source, modules: Set[str]) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            named = {f"{node.module}.{each.name}" for each in node.names}
+            found |= named & modules or {node.module}
+    return found & modules
+
+
+def _reachable(start: str, imported: dict[str, set[str]]) -> set[str]:
+    found, new = set[str](), set(imported[start])
+    while new:
+        found |= new
+        new = {further for each in new for further in imported[each]} - found
+    return found
+
+
 def findings(places: list[str]) -> list[Finding]:
     """Measure the files under the places, or all."""
     files = [f for f in sources() if not places or f.path.startswith(tuple(places))]
@@ -150,6 +187,7 @@ def findings(places: list[str]) -> list[Finding]:
         long_functions(files),
         long_files(files),
         long_template_lines(),
+        import_cycles(files),
     ]
 
 

@@ -17,7 +17,7 @@ from pipeline.domain.errors import AlreadyApplied, ImportFileRefused, JobNotFoun
 from pipeline.domain.states import Outcome
 from pipeline.imports import admit, store
 from pipeline.imports.admit import admit_rows, rows_left_to_admit
-from pipeline.imports.progress import import_of
+from pipeline.imports.progress import progress_of_import
 from pipeline.imports.refusals import refused_import_rows
 from pipeline.models import Application, ImportRun, StoredFile, StoredPart
 from pipeline.services.apply import apply
@@ -168,7 +168,7 @@ def test_a_job_that_stops_in_between_ends_the_import_and_says_what_is_left(
 
     assert (run.ending, run.accepted, rows_left_to_admit(run)) == (ending, 6, 14)
     assert Applicant.objects.filter(email__endswith="@import.example").count() == 6
-    seen = import_of(run.file.company_id, run.file_id)
+    seen = progress_of_import(run.file.company_id, run.file_id)
     told = list(refused_import_rows(seen))
     assert [row["row"] for row in told] == list(range(8, 22))
     assert "before this row was imported" in str(told[0]["reason"])
@@ -179,13 +179,13 @@ def test_a_job_that_was_opened_again_just_then_goes_on(monkeypatch: pytest.Monke
     job_id = factories.job()
     import_id = stored(job_id, as_csv(people(5)))
     pause_job(job_id=job_id, actor=factories.RECRUITER)
-    end_early = admit._end_admission_early
+    end_early = admit._end_admitting_import_early
 
     def opened(import_id: UUID) -> ImportRun:
         open_job(job_id=job_id, actor=factories.RECRUITER)
         return end_early(import_id)
 
-    monkeypatch.setattr(admit, "_end_admission_early", opened)
+    monkeypatch.setattr(admit, "_end_admitting_import_early", opened)
 
     assert admit_rows(import_id).accepted == 5
 

@@ -6,10 +6,10 @@ import pytest
 
 from applicants.models import Applicant
 from pipeline.imports.admit import admit_rows
-from pipeline.imports.check import check_import_rows, start_checked_import
-from pipeline.imports.progress import import_of
+from pipeline.imports.check import check_import_rows
+from pipeline.imports.progress import progress_of_import
 from pipeline.imports.refusals import refused_import_rows
-from pipeline.imports.start import CHECK, IMPORT, start_import
+from pipeline.imports.start import CHECK, IMPORT, start_checked_import, start_import
 from pipeline.models import Application, ImportRun
 from pipeline.services.withdraw import withdraw
 from tasks.models import Task
@@ -72,7 +72,7 @@ def test_a_check_says_what_the_import_would_do_and_adds_nobody(run: ImportRun) -
     assert run.finished_at is None
     assert (Application.objects.count(), Applicant.objects.count()) == before
     assert factories.row_of(run.file.job_id).seq == seq
-    reported = refused_import_rows(import_of(run.file.company_id, run.file_id))
+    reported = refused_import_rows(progress_of_import(run.file.company_id, run.file_id))
     assert [each["row"] for each in reported] == [7, 8, 9, 10]  # and not those it would import
 
 

@@ -13,7 +13,7 @@ from pipeline.domain.errors import ImportUndoTooLate, StoredFileNotFound
 from pipeline.domain.states import Outcome
 from pipeline.imports import undo
 from pipeline.imports.admit import admit_rows
-from pipeline.imports.progress import import_of
+from pipeline.imports.progress import progress_of_import
 from pipeline.imports.start import IMPORT
 from pipeline.imports.undo import UNDO, start_undo_of_import, undo_import
 from pipeline.models import Application, Event, ImportRun, StoredFile
@@ -223,7 +223,7 @@ def test_what_was_cancelled_can_be_started_again() -> None:
     assert len(live_names(job_id)) == 3
     run.refresh_from_db()
     ImportRun.objects.filter(file_id=run.file_id).update(undo_task_id=None)  # its task has ended
-    assert import_of(run.file.company_id, run.file_id).can_undo
+    assert progress_of_import(run.file.company_id, run.file_id).can_undo
 
     start(run)
     undo_import(run.file_id)

@@ -19,9 +19,9 @@ from pipeline.selectors import sql as reads
 from pipeline.selectors.applications import APPLICATION_FACTS, sql_of_applications_page
 from pipeline.selectors.job_applications import (
     ORDERS,
-    ApplicationFilters,
     ListOrder,
-    _place_values,
+    WantedJobApplications,
+    _listed_place_values,
     list_statements,
 )
 from pipeline.selectors.jobs import JOB_FACTS, WHOLE_JOB
@@ -99,7 +99,9 @@ def parameters(job: UUID) -> dict[str, Any]:
     hot = factories.row_of(job)
     locked = {name: getattr(hot, name) for name in sql.HOT if hasattr(hot, name)}
     locked |= {"status": hot.status} | hot.policy.values()
-    listed = ApplicationFilters().parameters() | _place_values(job, ListOrder("id", True), None)
+    listed = WantedJobApplications().parameters() | _listed_place_values(
+        job, ListOrder("id", True), None
+    )
     return (
         locked
         | listed

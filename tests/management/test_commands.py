@@ -14,7 +14,7 @@ from applicants.models import Applicant
 from applicants.tokens import find_token_of_applicant
 from jobs.keys import find_api_key
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
-from pipeline.config.demo import OWNER
+from pipeline.config.demo_addresses import OWNER
 from pipeline.management.demo import seed as demo
 from pipeline.models import Application, Event
 from tests.support import factories

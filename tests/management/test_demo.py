@@ -21,7 +21,7 @@ from pipeline.management.demo import moving, seed
 from pipeline.management.demo.clock import simulated_clock
 from pipeline.management.demo.moving import MOST_WAITING, MovingJob
 from pipeline.management.demo.plans import MOVING
-from pipeline.management.demo.webhooks import PastReceiver
+from pipeline.management.demo.webhooks import PastWebhookReceiver
 from pipeline.models import (
     Application,
     Event,
@@ -142,7 +142,7 @@ def test_a_demo_that_runs_by_itself_sends_no_webhook() -> None:
 
 def test_the_receiver_of_the_past_leaves_other_endpoints_alone() -> None:
     other = Outgoing(uuid4(), uuid4(), uuid4(), "https://example.org/", {}, b"{}")
-    receiver = PastReceiver(uuid4())
+    receiver = PastWebhookReceiver(uuid4())
 
     receiver.send([other])
 

@@ -89,11 +89,11 @@ def test_static_files_that_were_not_collected_are_noticed(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.WHITENOISE_USE_FINDERS, settings.EMBEDDED_POSTGRES = True, None
-    [none] = machine_findings.static_file_findings()
+    [none] = machine_findings.machine_static_file_findings()
     settings.WHITENOISE_USE_FINDERS = False
     storage = machine_findings.staticfiles_storage
     monkeypatch.setattr(storage, "hashed_files", {"old.css": "old.1.css"}, raising=False)
-    [stale] = machine_findings.static_file_findings()
+    [stale] = machine_findings.machine_static_file_findings()
 
     assert (none.level, stale.level) == (Level.WARNING, Level.PROBLEM)
     assert "collectstatic" in none.advice

@@ -164,14 +164,14 @@ def test_a_crash_before_the_record_sends_it_again_under_the_same_message_id(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waiting = promote()
-    note = applicant_emails._note_email_state
+    note = applicant_emails._note_applicant_email_state
 
     def die(*_: Any, **__: Any) -> str:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr(applicant_emails, "_note_email_state", die)
+    monkeypatch.setattr(applicant_emails, "_note_applicant_email_state", die)
     run_due_tasks("email.event")
-    monkeypatch.setattr(applicant_emails, "_note_email_state", note)
+    monkeypatch.setattr(applicant_emails, "_note_applicant_email_state", note)
     assert kinds(waiting.id)[-1] == ("PROMOTED", "QUEUED")
     make_retries_due()
 

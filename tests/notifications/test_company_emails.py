@@ -10,10 +10,13 @@ from django.core import mail
 from django.db.models.functions import Now
 
 from jobs.models import Company, Job, Membership, Role
-from jobs.team import choose_member_emails
+from jobs.team import choose_team_member_emails
 from pipeline.models import Email, Heartbeat
 from pipeline.notifications.alerts import raise_company_alerts
-from pipeline.notifications.company_emails import alert_company, enqueue_digests
+from pipeline.notifications.company_emails import (
+    email_alert_to_company,
+    enqueue_company_digest_emails,
+)
 from tasks.models import Task
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
@@ -45,7 +48,7 @@ def sent() -> list[tuple[str, str]]:
 def test_every_member_gets_one_digest_a_day(team: Company) -> None:
     factories.applications(factories.job(company_id=team.id), 3)
 
-    assert (enqueue_digests(), enqueue_digests()) == (2, 0)
+    assert (enqueue_company_digest_emails(), enqueue_company_digest_emails()) == (2, 0)
 
     assert [to for to, _ in sent()] == ["owner@example.org", "viewer@example.org"]
     body = str(mail.outbox[0].body)
@@ -55,7 +58,7 @@ def test_every_member_gets_one_digest_a_day(team: Company) -> None:
 
 def test_a_company_without_open_jobs_gets_no_digest(team: Company) -> None:
     factories.job(company_id=team.id, open_now=False)
-    enqueue_digests()
+    enqueue_company_digest_emails()
 
     assert sent() == []
 
@@ -63,10 +66,10 @@ def test_a_company_without_open_jobs_gets_no_digest(team: Company) -> None:
 def test_a_member_can_switch_each_off(team: Company) -> None:
     factories.job(company_id=team.id)
     viewer = Membership.objects.get(user__email="viewer@example.org")
-    choose_member_emails(membership_id=viewer.id, digest=False)
+    choose_team_member_emails(membership_id=viewer.id, digest=False)
 
-    enqueue_digests()
-    alert_company(team.id, "DEAD_LETTERS")
+    enqueue_company_digest_emails()
+    email_alert_to_company(team.id, "DEAD_LETTERS")
 
     assert sorted(to for to, _ in sent()) == [
         "owner@example.org",
@@ -76,7 +79,7 @@ def test_a_member_can_switch_each_off(team: Company) -> None:
 
 
 def test_who_leaves_meanwhile_gets_nothing(team: Company) -> None:
-    alert_company(team.id, "DEAD_LETTERS")
+    email_alert_to_company(team.id, "DEAD_LETTERS")
     Membership.objects.all().delete()
 
     assert sent() == []
@@ -85,15 +88,15 @@ def test_who_leaves_meanwhile_gets_nothing(team: Company) -> None:
 def test_only_owners_are_alerted_to_a_webhook_since_only_they_can_open_its_page(
     team: Company,
 ) -> None:
-    assert alert_company(team.id, "WEBHOOK_DISABLED", about="a") == 1
+    assert email_alert_to_company(team.id, "WEBHOOK_DISABLED", about="a") == 1
 
     assert sent() == [("owner@example.org", "Harbour Works: A webhook endpoint was switched off")]
 
 
 def test_the_same_thing_is_alerted_once_a_day(team: Company) -> None:
-    assert alert_company(team.id, "EMAILS_FAILED", about="a") == 2
-    assert alert_company(team.id, "EMAILS_FAILED", about="a") == 0
-    assert alert_company(team.id, "EMAILS_FAILED", about="b") == 2
+    assert email_alert_to_company(team.id, "EMAILS_FAILED", about="a") == 2
+    assert email_alert_to_company(team.id, "EMAILS_FAILED", about="a") == 0
+    assert email_alert_to_company(team.id, "EMAILS_FAILED", about="b") == 2
 
     subjects = {subject for _, subject in sent()}
     assert subjects == {"Harbour Works: An email could not be delivered"}
@@ -177,5 +180,8 @@ def test_without_a_mail_server_nothing_is_enqueued(team: Company, settings: Any)
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
     factories.job(company_id=team.id)
 
-    assert (enqueue_digests(), alert_company(team.id, "DEAD_LETTERS")) == (0, 0)
+    assert (enqueue_company_digest_emails(), email_alert_to_company(team.id, "DEAD_LETTERS")) == (
+        0,
+        0,
+    )
     assert not Task.objects.exists()

@@ -12,7 +12,12 @@ import pytest
 
 from pipeline.domain.states import EventType, Outcome
 from pipeline.notifications.message_parts import Facts
-from pipeline.notifications.messages import MAILS, event_has_email, message_for, reminder_message
+from pipeline.notifications.messages import (
+    MAILS,
+    event_has_message,
+    message_for,
+    reminder_message,
+)
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(
@@ -180,7 +185,7 @@ def test_a_withdrawal_is_told_only_if_a_deadline_ran() -> None:
     waited = Row("WITHDRAWN", "INACTIVE", "WAITLIST", Outcome.WITHDRAWN.value)
     pending = Row("WITHDRAWN", "INACTIVE", "PENDING_ACKNOWLEDGMENT", Outcome.WITHDRAWN.value)
 
-    assert not event_has_email(waited)
+    assert not event_has_message(waited)
     assert message_for(waited, FACTS) is None
     assert "You have withdrawn" in subject_of(pending)
 
@@ -188,12 +193,12 @@ def test_a_withdrawal_is_told_only_if_a_deadline_ran() -> None:
 def test_nobody_unverified_is_told_anything() -> None:
     row = Row("APPLIED", "WAITLIST", actor_kind="APPLICANT", data={"verify_by": DEADLINE})
 
-    assert not event_has_email(row)
+    assert not event_has_message(row)
     assert message_for(row, FACTS) is None
 
 
 def test_changes_of_the_job_itself_are_told_to_nobody() -> None:
-    assert not event_has_email(Row("JOB_CLOSED", application_id=None))
+    assert not event_has_message(Row("JOB_CLOSED", application_id=None))
 
 
 def test_the_table_knows_only_events_and_outcomes() -> None:

@@ -13,8 +13,8 @@ from django.test import Client
 from applicants.browser import applicant_id_in_browser
 from jobs.models import Company, Role
 from pipeline.models import Application, Email
-from pipeline.notifications.applicant_emails import recorded_message
-from pipeline.notifications.company_emails import enqueue_digests
+from pipeline.notifications.applicant_emails import recorded_applicant_email
+from pipeline.notifications.company_emails import enqueue_company_digest_emails
 from tasks.models import Task
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
@@ -96,11 +96,11 @@ def test_the_text_names_the_deadline_of_its_own_offer(company: Company) -> None:
     advance(company, int(1.5 * DAY))
     run_due_tasks()
 
-    message = recorded_message(Email.objects.get(application=first, kind="PROMOTED"))
+    message = recorded_applicant_email(Email.objects.get(application=first, kind="PROMOTED"))
 
     assert message
     assert "/confirm/" in message.text
-    lapsed = recorded_message(Email.objects.get(application=first, kind="LAPSED"))
+    lapsed = recorded_applicant_email(Email.objects.get(application=first, kind="LAPSED"))
     assert lapsed
 
 
@@ -123,7 +123,7 @@ def test_members_get_no_digest_and_no_alert_about_a_sandbox(company: Company) ->
     member_of(company.sandbox_of, Role.OWNER)
     offered(company)
 
-    assert enqueue_digests() == 1  # about the live company
+    assert enqueue_company_digest_emails() == 1  # about the live company
 
 
 def test_the_outbox_shows_the_emails_and_a_link_that_confirms_but_signs_nobody_in(

@@ -8,20 +8,22 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from pipeline.templatetags.line import at
+from pipeline.templatetags.line import tag_at
 
 
 @pytest.mark.parametrize("seconds", [-300, -1, 1, 59, 500])
 def test_a_near_time_has_seconds(seconds: int) -> None:
     assert re.search(
-        r">\w{3} \d+ \w{3}, \d\d:\d\d:\d\d \(", at(timezone.now() + timedelta(0, seconds))
+        r">\w{3} \d+ \w{3}, \d\d:\d\d:\d\d \(", tag_at(timezone.now() + timedelta(0, seconds))
     )
 
 
 @pytest.mark.parametrize("hours", [-400, -1, 1, 24])
 def test_a_far_time_has_none(hours: int) -> None:
-    assert re.search(r", \d\d:\d\d \([^)]+\)</time>$", at(timezone.now() + timedelta(hours=hours)))
+    assert re.search(
+        r", \d\d:\d\d \([^)]+\)</time>$", tag_at(timezone.now() + timedelta(hours=hours))
+    )
 
 
 def test_no_time_is_never() -> None:
-    assert at(None) == "never"
+    assert tag_at(None) == "never"

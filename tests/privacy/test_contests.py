@@ -13,7 +13,7 @@ from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, Contest
 from pipeline.privacy.erase import erase_person
-from pipeline.privacy.my_data import everything_about
+from pipeline.privacy.my_data import my_data_about
 from pipeline.privacy.retention import end_retention
 from pipeline.services.answer_contest import answer_contest
 from pipeline.services.contest import contest
@@ -49,7 +49,7 @@ def uphold(asked: Contest) -> None:
 def test_the_download_has_what_both_sides_wrote(asked: Contest) -> None:
     uphold(asked)
 
-    everything = everything_about(asked.application.applicant)
+    everything = my_data_about(asked.application.applicant)
 
     [theirs] = everything["applications"]
     [said] = theirs["asked_to_look_again"]

@@ -12,13 +12,12 @@ from django.utils import timezone
 
 from applicants.models import Applicant
 from applicants.tokens import issue_token_to_applicant
-from jobs.companies import set_retention
 from jobs.errors import BadRetention
 from jobs.models import Company, Retention
 from pipeline.apps import PipelineConfig
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, DecisionNote
-from pipeline.privacy.retention import end_retention
+from pipeline.privacy.retention import end_retention, set_job_retention
 from pipeline.services.remove import remove
 from tasks.models import Schedule
 from tests.privacy.test_erase import traces
@@ -80,7 +79,7 @@ def test_a_job_keeps_it_as_long_as_its_owner_says(
     zelda: Applicant, days_ago: int, erased: int
 ) -> None:
     row = rejected(zelda, days_ago=days_ago)
-    set_retention(job_id=row.job_id, keep_days=60, legal_hold=False)
+    set_job_retention(job_id=row.job_id, keep_days=60, legal_hold=False)
 
     assert end_retention() == erased
 
@@ -105,10 +104,10 @@ def test_in_a_sandbox_it_goes_by_its_clock(days_moved: int, erased: int) -> None
 
 def test_a_legal_hold_stops_it_until_it_is_lifted(zelda: Applicant) -> None:
     row = rejected(zelda, days_ago=5_000)
-    set_retention(job_id=row.job_id, keep_days=30, legal_hold=True)
+    set_job_retention(job_id=row.job_id, keep_days=30, legal_hold=True)
     held = end_retention()
 
-    set_retention(job_id=row.job_id, keep_days=30, legal_hold=False)
+    set_job_retention(job_id=row.job_id, keep_days=30, legal_hold=False)
 
     assert held == 0
     assert end_retention() == 1
@@ -156,7 +155,7 @@ def test_the_line_is_sound_afterwards_and_a_second_time_does_nothing(zelda: Appl
 @pytest.mark.parametrize("days", [29, 3_651, 0, -1])
 def test_there_is_a_least_and_a_most(days: int) -> None:
     with pytest.raises(BadRetention):
-        set_retention(job_id=factories.job(), keep_days=days, legal_hold=False)
+        set_job_retention(job_id=factories.job(), keep_days=days, legal_hold=False)
 
 
 def test_the_task_does_it_every_night(zelda: Applicant) -> None:
@@ -202,7 +201,7 @@ def test_a_hold_set_meanwhile_counts(zelda: Applicant, monkeypatch: Any) -> None
     lock = module.lock_job
 
     def hold_first(job_id: UUID) -> Any:
-        set_retention(job_id=job_id, keep_days=30, legal_hold=True)
+        set_job_retention(job_id=job_id, keep_days=30, legal_hold=True)
         return lock(job_id)
 
     monkeypatch.setattr(module, "lock_job", hold_first)

@@ -25,7 +25,7 @@ from pipeline.models import Application
 from pipeline.notifications.applicant_emails import Cause, send_applicant_email
 from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase_person
-from pipeline.selectors.jobs import job_facts
+from pipeline.selectors.jobs import read_job_facts
 from pipeline.services import apply as applying
 from pipeline.services import reinstate as reinstating
 from pipeline.services.apply_unverified import apply_unverified
@@ -160,7 +160,7 @@ def test_an_address_whose_person_has_just_been_erased_applies_as_somebody_new(
 
     monkeypatch.setattr(applying, "lock_job_for", erased_before)
     by = Requester("a browser", "192.0.2.1")
-    apply_unverified(job=job_facts(job_id), name="Ann", email="ann@example.org", requester=by)
+    apply_unverified(job=read_job_facts(job_id), name="Ann", email="ann@example.org", requester=by)
 
     application = Application.objects.get()
     assert application.applicant_id != person.id

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.domain import draw as rule
 from pipeline.line import draw as drawing
-from pipeline.line.effects import draw_ticket
+from pipeline.line.effects import ticket_as_effect
 from pipeline.line.locked_job import LockedJob
 from pipeline.receipts.receipt import issue_receipt
 from tests.support import factories
@@ -75,9 +75,11 @@ def test_a_place_behind_that_of_the_lot_is_named(
     def ticket(job: LockedJob, misses: int) -> tuple[int, int]:
         nonlocal first
         was_first, first = first, False
-        return (job.next_ticket + 1_000, job.seq + 1) if was_first else draw_ticket(job, misses)
+        return (
+            (job.next_ticket + 1_000, job.seq + 1) if was_first else ticket_as_effect(job, misses)
+        )
 
-    monkeypatch.setattr(drawing, "draw_ticket", ticket)
+    monkeypatch.setattr(drawing, "ticket_as_effect", ticket)
     drawn = draw(job_id)
     me = next(each for each in factories.events(job_id) if each.event == "PLACED").application_id
     assert me

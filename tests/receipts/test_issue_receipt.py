@@ -16,7 +16,7 @@ from pipeline.domain.errors import ReceiptNotReady
 from pipeline.models import Application, Event
 from pipeline.receipts import receipt as receipts
 from pipeline.receipts.keys import public_receipt_keys
-from pipeline.receipts.opaque_log import SHOWN, opaque_id
+from pipeline.receipts.opaque_log import SHOWN, opaque_id_in_draw
 from pipeline.receipts.receipt import issue_receipt
 from tests.support import factories
 from tests.support.busy_line import busy_job
@@ -103,7 +103,7 @@ def test_the_log_of_applicants_names_nobody(seed: int) -> None:
     people = {str(each) for each in events.values_list("actor_id", flat=True) if each}
     assert len(known) > 5
     assert not [each for each in people | {str(each) for each in known} if each in text]
-    assert opaque_id(job, min(known)) in text
+    assert opaque_id_in_draw(job, min(known)) in text
     assert not {"WITHDRAWN", "REMOVED", "HIRED", "reason"} & set(text.replace('"', " ").split())
     assert {name for event in events for name in event.data} <= SHOWN | LEFT_OUT
 

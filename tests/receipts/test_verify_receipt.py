@@ -20,7 +20,7 @@ from pipeline.line.moves import make_move
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import Application, Event
-from pipeline.receipts.keys import public_receipt_keys, sign_receipt
+from pipeline.receipts.keys import public_receipt_keys, sign_receipt_with_key
 from pipeline.receipts.receipt import issue_receipt
 from pipeline.services.reinstate import reinstate
 from tests.support import factories
@@ -117,7 +117,7 @@ def _sign_with_another_key(receipt: dict[str, Any]) -> dict[str, Any]:
 
     facts = {k: v for k, v in receipt.items() if k not in ("key", "signature")}
     with override_settings(RECEIPT_KEY=b"f" * 32):
-        return sign_receipt(facts)
+        return sign_receipt_with_key(facts)
 
 
 def _claim_the_key(receipt: dict[str, Any]) -> dict[str, Any]:

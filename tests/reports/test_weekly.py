@@ -12,7 +12,8 @@ from jobs.models import Company
 from pipeline.background.schedules import Plan, create_company_schedule
 from pipeline.domain.states import Outcome
 from pipeline.models import WeeklyReport
-from pipeline.reports.read import KEY, report_schedule_id
+from pipeline.reports.read import KEY
+from pipeline.reports.schedule import report_schedule_id
 from pipeline.services.lifecycle import close_job
 from pipeline.services.remove import remove
 from tasks.errors import Discard, Fatal, InvalidPayload

@@ -13,10 +13,10 @@ from pipeline.models import Application, ApplicationAssignee, ApplicationTag
 from pipeline.selectors import job_applications, marked_applications
 from pipeline.selectors.job_applications import (
     ORDERS,
-    ApplicationFilters,
-    _place_values,
-    count_listed_applications,
-    list_applications,
+    WantedJobApplications,
+    _listed_place_values,
+    count_job_applications,
+    list_job_applications,
     list_statements,
 )
 from tasks.sql.prepared import PreparedStatement, prepared_row
@@ -64,12 +64,12 @@ class Scene:
             ApplicationTag(application_id=each, job_id=self.job, word=word) for each in ids
         )
 
-    def listed(self, filters: ApplicationFilters, **how: Any) -> list[UUID]:
+    def listed(self, filters: WantedJobApplications, **how: Any) -> list[UUID]:
         """All pages of a list, one after the other, none of which may be short."""
         found: list[UUID] = []
         after = None
         while True:
-            page = list_applications(self.job, filters, after=after, limit=20, **how)
+            page = list_job_applications(self.job, filters, after=after, limit=20, **how)
             found += [row.application.id for row in page.rows]
             after = page.next
             if after is None:
@@ -84,13 +84,16 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 
 def test_the_few_with_a_tag_or_an_assignee_are_found_wherever_they_stand(scene: Scene) -> None:
-    tagged, assigned = ApplicationFilters(tag="rare"), ApplicationFilters(assignee=scene.user.id)
+    tagged, assigned = (
+        WantedJobApplications(tag="rare"),
+        WantedJobApplications(assignee=scene.user.id),
+    )
 
     assert scene.listed(tagged, order=OLDEST_FIRST) == scene.marked
     assert scene.listed(tagged, order=NEWEST_FIRST) == scene.marked[::-1]
     assert scene.listed(assigned, order=NEWEST_FIRST) == scene.marked[::-1]
-    assert count_listed_applications(scene.job, tagged, NEWEST_FIRST) == (len(scene.marked), True)
-    both = ApplicationFilters(tag="word 0", assignee=scene.user.id)
+    assert count_job_applications(scene.job, tagged, NEWEST_FIRST) == (len(scene.marked), True)
+    both = WantedJobApplications(tag="word 0", assignee=scene.user.id)
     assert set(scene.listed(both, order=NEWEST_FIRST)) == {*scene.marked} & {*scene.common}
 
 
@@ -99,17 +102,17 @@ def test_the_walk_along_the_line_would_give_short_pages(
 ) -> None:
     monkeypatch.setattr(job_applications, "rarest_mark", lambda job_id, **values: "")
 
-    tagged = ApplicationFilters(tag="rare")
-    page = list_applications(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
+    tagged = WantedJobApplications(tag="rare")
+    page = list_job_applications(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
 
     assert len(page.rows) < 20
     assert page.next
 
 
 def test_of_a_common_tag_a_page_is_found_along_the_line(scene: Scene) -> None:
-    tagged = ApplicationFilters(tag="word 0")
+    tagged = WantedJobApplications(tag="word 0")
 
-    page = list_applications(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
+    page = list_job_applications(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
 
     assert len(page.rows) == 20
     assert marked_applications.rarest_mark(scene.job, tag="word 0", assignee=None) == ""
@@ -120,8 +123,8 @@ def test_of_a_common_tag_a_page_is_found_along_the_line(scene: Scene) -> None:
 @pytest.mark.parametrize("mark", ["tag", "assignee"])
 def test_only_the_marked_are_read(scene: Scene, order: Any, mark: str) -> None:
     value = {"tag": "rare", "assignee": scene.user.id}[mark]
-    filters = ApplicationFilters(**{mark: value})
-    values = filters.parameters() | _place_values(scene.job, order, None)
+    filters = WantedJobApplications(**{mark: value})
+    values = filters.parameters() | _listed_place_values(scene.job, order, None)
     page, edge = list_statements(order, 21, True, mark)
 
     assert edge == ""

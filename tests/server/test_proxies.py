@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.server.proxies import behind_proxies
-from pipeline.web.client_address import client_network_of
+from pipeline.web.client_address import network_of_client_address
 
 
 def seen(proxies: list[str], remote: str | None, headers: dict[str, str]) -> tuple[str, str]:
@@ -25,7 +25,7 @@ def seen(proxies: list[str], remote: str | None, headers: dict[str, str]) -> tup
     nobody: Any = None
     networks = [ip_network(proxy) for proxy in proxies]
     asyncio.run(behind_proxies(application, networks)(scope, nobody, nobody))
-    return client_network_of((found["client"] or ("",))[0]), found["scheme"]
+    return network_of_client_address((found["client"] or ("",))[0]), found["scheme"]
 
 
 @pytest.mark.parametrize(

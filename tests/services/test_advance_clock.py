@@ -17,8 +17,8 @@ from pipeline.models import ClockAdvance, Event
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
-    ApplicationFilters,
-    list_applications,
+    WantedJobApplications,
+    list_job_applications,
 )
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.advance_clock import MOST_DAYS_AHEAD, MOST_SECONDS, jobs_behind_clock
@@ -212,8 +212,8 @@ def test_the_filter_of_cool_downs_goes_by_the_clock_of_the_sandbox() -> None:
     found = []
     for hours in (2, 3, 4):
         advance(company, hours * HOUR)
-        cooling = ApplicationFilters(cooling=True)
-        page = list_applications(job_id, cooling, order=order, after=None, limit=9)
+        cooling = WantedJobApplications(cooling=True)
+        page = list_job_applications(job_id, cooling, order=order, after=None, limit=9)
         found.append([row.application.id for row in page.rows])
 
     assert found == [[person.id], [person.id], []]

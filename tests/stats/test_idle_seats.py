@@ -15,11 +15,11 @@ from jobs.models import Company
 from pipeline.models import Event
 from pipeline.stats import idle_seats as module
 from pipeline.stats.idle_seats import (
+    IdleSeatLedger,
     IdleSeats,
     MissedOffer,
-    SeatLedger,
     SeatState,
-    fold_seat_time,
+    fold_idle_seats,
     idle_seats_in_week,
     idle_seats_of_company,
     idle_seats_of_job,
@@ -47,9 +47,9 @@ def test_each_cause_gets_its_own_part() -> None:
         SeatState(at(25), "CLOSED", 2, 1, 0, 0),  # no longer counts
     ]
 
-    (found,) = fold_seat_time(states, [MissedOffer(at(0), at(10))], [at(0), at(60)])
+    (found,) = fold_idle_seats(states, [MissedOffer(at(0), at(10))], [at(0), at(60)])
 
-    assert found == SeatLedger(25 * MINUTE, 10 * MINUTE, 5 * MINUTE, 7 * MINUTE, 3 * MINUTE)
+    assert found == IdleSeatLedger(25 * MINUTE, 10 * MINUTE, 5 * MINUTE, 7 * MINUTE, 3 * MINUTE)
     assert found.seats == 50 * MINUTE
 
 
@@ -57,26 +57,26 @@ def test_an_offer_that_is_missed_after_the_span_is_lost_for_its_part_of_it() -> 
     states = [SeatState(at(0), "OPEN", 1, 0, 1, 0), SeatState(at(90), "OPEN", 1, 0, 0, 0)]
     missed = [MissedOffer(at(0), at(90))]
 
-    first, second = fold_seat_time(states, missed, [at(30), at(60), at(120)])
+    first, second = fold_idle_seats(states, missed, [at(30), at(60), at(120)])
 
-    assert first == SeatLedger(missed=30 * MINUTE)
-    assert second == SeatLedger(missed=30 * MINUTE, nobody=30 * MINUTE)
+    assert first == IdleSeatLedger(missed=30 * MINUTE)
+    assert second == IdleSeatLedger(missed=30 * MINUTE, nobody=30 * MINUTE)
 
 
 def test_seats_that_drain_are_those_that_are_held() -> None:
     states = [SeatState(at(0), "OPEN", 1, 3, 0, 2)]
 
-    (found,) = fold_seat_time(states, [], [at(0), at(10)])
+    (found,) = fold_idle_seats(states, [], [at(0), at(10)])
 
-    assert found == SeatLedger(used=30 * MINUTE)
+    assert found == IdleSeatLedger(used=30 * MINUTE)
 
 
 def test_before_the_first_event_there_are_no_seats() -> None:
-    first, second = fold_seat_time(
+    first, second = fold_idle_seats(
         [SeatState(at(10), "OPEN", 1, 0, 0, 0)], [], [at(0), at(10), at(20)]
     )
 
-    assert (first, second) == (SeatLedger(), SeatLedger(nobody=10 * MINUTE))
+    assert (first, second) == (IdleSeatLedger(), IdleSeatLedger(nobody=10 * MINUTE))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -85,7 +85,7 @@ def test_random_histories_give_what_adding_up_slowly_gives(seed: int) -> None:
     job = busy_job(seed, steps=80)
     edges = _edges_of(job, Random(seed))
 
-    found = fold_seat_time(*module._read_seat_states({job: 1})[job], edges)
+    found = fold_idle_seats(*module._read_states_of_idle_seats({job: 1})[job], edges)
 
     assert found == _slow_ledgers(factories.events(job), edges)
 
@@ -96,7 +96,7 @@ def test_use_and_losses_add_up_to_seats_times_time(seed: int) -> None:
     job = busy_job(seed, steps=80)
     edges = _edges_of(job, Random(seed))
 
-    found = fold_seat_time(*module._read_seat_states({job: 1})[job], edges)
+    found = fold_idle_seats(*module._read_states_of_idle_seats({job: 1})[job], edges)
 
     for ledger, (start, end) in zip(found, pairwise(edges), strict=True):
         parts = (ledger.used, ledger.missed, ledger.cooldown, ledger.nobody, ledger.paused)
@@ -113,7 +113,7 @@ def test_reading_from_a_later_row_on_gives_the_same(seed: int) -> None:
     edges = [middle.at, log[-1].at + MINUTE]
 
     whole, part = (
-        fold_seat_time(*module._read_seat_states({job: first})[job], edges)
+        fold_idle_seats(*module._read_states_of_idle_seats({job: first})[job], edges)
         for first in (1, middle.seq)
     )
 
@@ -159,7 +159,7 @@ def test_a_company_s_ledger_is_that_of_its_jobs_added_up(company: Company) -> No
     found = idle_seats_of_company(company.id, weeks=8, zone="UTC")
 
     assert {job.id for job, _ in found.jobs} == {one, other}
-    by_job = sum((ledger for _, ledger in found.jobs), SeatLedger())
+    by_job = sum((ledger for _, ledger in found.jobs), IdleSeatLedger())
     assert found.total == by_job
     now_and_then = [_of_job(job).total for job in (one, other)]
     assert found.total.missed == sum((each.missed for each in now_and_then), timedelta(0))
@@ -206,12 +206,12 @@ def _edges_of(job: UUID, chance: Random) -> list[datetime]:
     return [start, *between, end]
 
 
-def _slow_ledgers(log: list[Event], edges: list[datetime]) -> list[SeatLedger]:
+def _slow_ledgers(log: list[Event], edges: list[datetime]) -> list[IdleSeatLedger]:
     """Add up every pair of neighbouring events and every offer, one span after another."""
     return [_slow_ledger(log, start, end) for start, end in pairwise(edges)]
 
 
-def _slow_ledger(log: list[Event], start: datetime, end: datetime) -> SeatLedger:
+def _slow_ledger(log: list[Event], start: datetime, end: datetime) -> IdleSeatLedger:
     spent = dict.fromkeys(("held", "cooldown", "nobody", "paused", "missed"), timedelta(0))
     status, capacity = "", 0
     running: list[tuple[datetime, datetime]] = []
@@ -239,7 +239,7 @@ def _slow_ledger(log: list[Event], start: datetime, end: datetime) -> SeatLedger
                 begin, finish = max(since, offered, start), min(until, event.at, end)
                 spent["missed"] += max(timedelta(0), finish - begin)
     held = spent.pop("held")
-    return SeatLedger(held - spent["missed"], **spent)
+    return IdleSeatLedger(held - spent["missed"], **spent)
 
 
 def _seats_times_time(log: list[Event], start: datetime, end: datetime) -> timedelta:

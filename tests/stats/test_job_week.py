@@ -12,10 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from jobs.models import Company
 from pipeline.domain.errors import FutureMoment
 from pipeline.services.lifecycle import close_job
-from pipeline.stats.job_facts import public_counts_of
 from pipeline.stats.job_series import series_of
 from pipeline.stats.job_totals import totals_of_job
 from pipeline.stats.job_week import Week, week_of_job
+from pipeline.stats.public_facts import public_facts_of
 from tests.stats.slow_week import slow_counts, slow_ends, slow_points, slow_seats, slow_times
 from tests.support import factories
 from tests.support.busy_line import busy_job
@@ -88,7 +88,7 @@ def test_who_never_proved_an_address_missed_no_offer(company: Company) -> None:
     assert (week["applied"], week["missed"], week["lapsed"]) == (1, 0, 0)
     assert (series.missed, series.misses_by_hour) == (0, {})
     assert totals_of_job(job).lapse_events == 0
-    assert public_counts_of(row).missed == 0
+    assert public_facts_of(row).missed == 0
 
 
 def test_what_happens_at_midnight_belongs_to_the_week_that_begins(job: UUID) -> None:

@@ -65,8 +65,8 @@ def draw_in_part(job_id: UUID, patch: pytest.MonkeyPatch) -> int:
 def order_by_hand(job_id: UUID, seed: str, people: list[Application]) -> list[UUID]:
     """Return the drawn order, by the published rule and nothing of the product's code."""
 
-    def lot(application: Application) -> str:
+    def lot_in_draw(application: Application) -> str:
         opaque = sha256(f"{job_id}:{application.id}".encode()).hexdigest()[:32]
         return sha256(bytes.fromhex(seed) + opaque.encode()).hexdigest()
 
-    return [each.id for each in sorted(people, key=lot)]
+    return [each.id for each in sorted(people, key=lot_in_draw)]

@@ -14,10 +14,10 @@ from django.db import connection, transaction
 
 from jobs.models import Job
 from pipeline.audit.replay import replay
-from pipeline.line.event_log import GENESIS, chained_hash
+from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Application, Event
-from pipeline.receipts.keys import public_receipt_keys, sign_receipt
-from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_digest, opaque_rows
+from pipeline.receipts.keys import public_receipt_keys, sign_receipt_with_key
+from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_opaque_digest, opaque_rows
 from pipeline.receipts.receipt import receipt_facts
 from pipeline.selectors.applications import SeenApplication
 from tests.support.environment import ROOT
@@ -34,7 +34,7 @@ def digest_of(rows: list[dict[str, Any]]) -> bytes:
     """Return the digest of a log, from its first row on."""
     digest = FIRST_DIGEST
     for row in rows:
-        digest = extended_digest(digest, row)
+        digest = extended_opaque_digest(digest, row)
     return digest
 
 
@@ -61,7 +61,7 @@ def receipt_after(application: Application, seq: int) -> dict[str, Any]:
     )
     job = Job(id=line.job_id, seq=seq, chain_head=event.hash, policy_version=event.policy_version)
     rows = list(opaque_rows(line.job_id, after=0, upto=seq))
-    return sign_receipt(receipt_facts(seen, job, digest_of(rows)))
+    return sign_receipt_with_key(receipt_facts(seen, job, digest_of(rows)))
 
 
 def rewrite_log(job_id: UUID, seq: int, **fields: Any) -> None:
@@ -73,7 +73,7 @@ def rewrite_log(job_id: UUID, seq: int, **fields: Any) -> None:
             if row.seq == seq:
                 for name, value in fields.items():
                     setattr(row, name, value)
-            row.prev_hash, row.hash = head, chained_hash(head, row)
+            row.prev_hash, row.hash = head, chained_log_hash(head, row)
             head = row.hash
             row.save()
         Job.objects.filter(id=job_id).update(chain_head=head)

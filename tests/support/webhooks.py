@@ -12,7 +12,12 @@ from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import create_webhook_endpoint
-from pipeline.webhooks.queue import QUEUE, Occurrence, queue_webhooks, queue_webhooks_of_events
+from pipeline.webhooks.queue import (
+    QUEUE,
+    QueuedOccurrence,
+    queue_webhooks,
+    queue_webhooks_of_events,
+)
 from tasks.models import Task
 
 
@@ -55,7 +60,7 @@ def queue_many(company: Company, count: int, start: int = 0) -> None:
     queue_webhooks(
         company.id,
         [
-            Occurrence(f"event:{n}", "job.opened", now, {"seq": n})
+            QueuedOccurrence(f"event:{n}", "job.opened", now, {"seq": n})
             for n in range(start, start + count)
         ],
     )

@@ -31,11 +31,11 @@ def test_an_owner_pauses_a_type_for_itself_only(claimer: Any) -> None:
 
     assert {*claimer().names()} == {other_type, *free}
     assert status(waiting) == "PENDING"
-    assert control.types_paused_by_owner(ours) == {"test.noop": "ana"}
-    assert control.types_paused_by_owner(theirs) == {}
+    assert control.paused_types_to_control(ours) == {"test.noop": "ana"}
+    assert control.paused_types_to_control(theirs) == {}
     control.resume("test.noop", actor="ben", owner_id=ours)
     assert claimer().names() == [waiting]
-    assert control.types_paused_by_owner(ours) == {}
+    assert control.paused_types_to_control(ours) == {}
 
 
 def test_who_pauses_for_itself_waits_for_nobody_who_claims() -> None:
@@ -50,7 +50,7 @@ def test_who_pauses_for_itself_waits_for_nobody_who_claims() -> None:
         cursor.execute("ROLLBACK")
     holder.close()
 
-    assert control.types_paused_by_owner(ours) == {}
+    assert control.paused_types_to_control(ours) == {}
 
 
 def test_without_a_pause_the_same_tasks_are_claimed(claimer: Any) -> None:

@@ -9,7 +9,7 @@ from django.db import connection
 
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent
-from tasks.retention import remove_ended_tasks
+from tasks.retention import remove_tasks_after_retention
 from tasks.stats.site import (
     site_backlog,
     site_depth,
@@ -42,7 +42,7 @@ def test_what_has_ended_is_kept_for_a_week_and_dead_letters_for_a_month() -> Non
     for status, days in [("SUCCEEDED", 7.1), ("CANCELLED", 8), ("DISCARDED", 8), ("DEAD", 30.1)]:
         ended(status, days)
 
-    assert remove_ended_tasks() == 4
+    assert remove_tasks_after_retention() == 4
 
     assert set(Task.objects.values_list("id", flat=True)) == kept
     assert set(TaskEvent.objects.values_list("task_id", flat=True)) == kept
@@ -52,7 +52,7 @@ def test_a_batch_is_not_larger_than_asked() -> None:
     for _ in range(5):
         ended("SUCCEEDED", 8)
 
-    assert [remove_ended_tasks(batch=3) for _ in range(3)] == [3, 2, 0]
+    assert [remove_tasks_after_retention(batch=3) for _ in range(3)] == [3, 2, 0]
 
 
 def test_the_numbers(claimer: Any) -> None:

@@ -18,8 +18,8 @@ WHOLE = {
     "pipeline.web.middleware.Security": "django.middleware.security.SecurityMiddleware",
     "pipeline.web.middleware.StaticFiles": "whitenoise.middleware.WhiteNoiseMiddleware",
     "pipeline.web.middleware.ContentSecurityPolicy": "csp.middleware.CSPMiddleware",
-    "pipeline.web.middleware.Common": "django.middleware.common.CommonMiddleware",
-    "pipeline.web.middleware.PageCSRF": "django.middleware.csrf.CsrfViewMiddleware",
+    "pipeline.web.middleware.PageCommonMiddleware": "django.middleware.common.CommonMiddleware",
+    "pipeline.web.middleware.PageCSRFMiddleware": "django.middleware.csrf.CsrfViewMiddleware",
 }
 OF_ONE_REQUEST = {"X-Request-ID", "RateLimit", "Location"}
 

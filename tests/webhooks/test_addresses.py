@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.domain.errors import WebhookUrlRefused
-from pipeline.webhooks.addresses import checked_webhook_url, is_public_address
+from pipeline.webhooks.addresses import checked_webhook_url, is_public_webhook_address
 
 
 @pytest.fixture(autouse=True)
@@ -68,14 +68,14 @@ def public_only(settings: Any) -> None:
     ],
 )
 def test_nothing_inside_or_reserved_is_public(address: str) -> None:
-    assert not is_public_address(address)
+    assert not is_public_webhook_address(address)
 
 
 @pytest.mark.parametrize(
     "address", ["93.184.216.34", "1.1.1.1", "2606:4700:4700::1111", "2a00:1450:4001::200e"]
 )
 def test_addresses_of_the_internet_are(address: str) -> None:
-    assert is_public_address(address)
+    assert is_public_webhook_address(address)
 
 
 @pytest.mark.parametrize(

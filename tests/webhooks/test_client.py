@@ -112,7 +112,7 @@ def test_a_name_that_changes_after_the_check_is_not_asked_again(
     monkeypatch.setattr(
         network,
         "is_webhook_address_allowed",
-        lambda each: each == "192.0.2.1" or addresses.is_public_address(each),
+        lambda each: each == "192.0.2.1" or addresses.is_public_webhook_address(each),
     )
 
     answer = post(f"http://rebinding.example:{receiver.port}/hook", seconds=1)

@@ -18,7 +18,7 @@ from jobs.models import Company
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import send_test_to_endpoint
 from pipeline.webhooks.redeliver import redeliver_one_webhook
-from pipeline.webhooks.signing import new_webhook_secret, webhook_signatures
+from pipeline.webhooks.signing import new_webhook_signing_secret, webhook_signatures
 from tests.support.environment import ROOT
 from tests.support.tools import needed_tool
 from tests.support.webhooks import endpoint, only_delivery
@@ -99,7 +99,7 @@ def test_it_refuses_what_is_not_signed_with_its_secret_or_is_old(
         return post(running.url, dict(zip(names, (message, str(at), signed), strict=True)), body)
 
     assert send(now, secret) == 204
-    assert send(now, new_webhook_secret()) == 401
+    assert send(now, new_webhook_signing_secret()) == 401
     assert send(now, secret, "msg_2") == 401
     assert send(now - 600, secret) == 401
     assert send(now + 600, secret) == 401

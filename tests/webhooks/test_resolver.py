@@ -64,7 +64,7 @@ def test_a_delivery_that_waits_for_a_look_up_keeps_its_attempts(
     endpoint(company.id, receiver.url)
     queue_many(company, 1)
     with monkeypatch.context() as crowded:
-        crowded.setattr(network.Resolver, "look_up", busy)
+        crowded.setattr(network.NetworkResolver, "look_up", busy)
         counts = deliver_due_webhooks(seconds=0.5)
     waiting = only_delivery()
 

@@ -17,10 +17,10 @@ from pipeline.webhooks.endpoints import (
 )
 from pipeline.webhooks.signing import (
     SecretUnreadable,
-    decrypt_webhook_secret,
-    encrypt_webhook_secret,
-    is_webhook_secret_readable,
-    new_webhook_secret,
+    decrypt_webhook_signing_secret,
+    encrypt_webhook_signing_secret,
+    is_webhook_signing_secret_readable,
+    new_webhook_signing_secret,
     webhook_signatures,
 )
 from tests.support import factories
@@ -39,7 +39,7 @@ def signed_headers(*secrets: str) -> dict[str, str]:
 
 
 def test_the_reference_library_verifies_a_signature() -> None:
-    secret = new_webhook_secret()
+    secret = new_webhook_signing_secret()
 
     found = standardwebhooks.Webhook(secret).verify(BODY, signed_headers(secret))
 
@@ -47,56 +47,56 @@ def test_the_reference_library_verifies_a_signature() -> None:
 
 
 def test_while_a_secret_is_replaced_either_verifies_and_no_other() -> None:
-    new, old = new_webhook_secret(), new_webhook_secret()
+    new, old = new_webhook_signing_secret(), new_webhook_signing_secret()
     headers = signed_headers(new, old)
 
     assert standardwebhooks.Webhook(new).verify(BODY, headers)
     assert standardwebhooks.Webhook(old).verify(BODY, headers)
     with pytest.raises(standardwebhooks.WebhookVerificationError):
-        standardwebhooks.Webhook(new_webhook_secret()).verify(BODY, headers)
+        standardwebhooks.Webhook(new_webhook_signing_secret()).verify(BODY, headers)
 
 
 def test_a_changed_body_does_not_verify() -> None:
-    secret = new_webhook_secret()
+    secret = new_webhook_signing_secret()
 
     with pytest.raises(standardwebhooks.WebhookVerificationError):
         standardwebhooks.Webhook(secret).verify(BODY + b" ", signed_headers(secret))
 
 
 def test_a_sealed_secret_shows_nothing_and_differs_each_time() -> None:
-    secret, endpoint_id = new_webhook_secret(), uuid4()
+    secret, endpoint_id = new_webhook_signing_secret(), uuid4()
 
     first, second = (
-        encrypt_webhook_secret(secret, endpoint_id),
-        encrypt_webhook_secret(secret, endpoint_id),
+        encrypt_webhook_signing_secret(secret, endpoint_id),
+        encrypt_webhook_signing_secret(secret, endpoint_id),
     )
 
     assert first != second
     assert secret.encode() not in first
     assert (
-        decrypt_webhook_secret(first, endpoint_id)
-        == decrypt_webhook_secret(second, endpoint_id)
+        decrypt_webhook_signing_secret(first, endpoint_id)
+        == decrypt_webhook_signing_secret(second, endpoint_id)
         == secret
     )
 
 
 def test_a_secret_is_bound_to_its_endpoint() -> None:
-    sealed = encrypt_webhook_secret(new_webhook_secret(), uuid4())
+    sealed = encrypt_webhook_signing_secret(new_webhook_signing_secret(), uuid4())
 
     with pytest.raises(SecretUnreadable):
-        decrypt_webhook_secret(sealed, uuid4())
+        decrypt_webhook_signing_secret(sealed, uuid4())
 
 
 def test_a_key_before_the_present_one_still_decrypts(settings: Any) -> None:
-    secret, endpoint_id = new_webhook_secret(), uuid4()
-    sealed, before = encrypt_webhook_secret(secret, endpoint_id), settings.SECRET_KEY
+    secret, endpoint_id = new_webhook_signing_secret(), uuid4()
+    sealed, before = encrypt_webhook_signing_secret(secret, endpoint_id), settings.SECRET_KEY
     settings.SECRET_KEY = "another key of this site, for now"
 
     with pytest.raises(SecretUnreadable):
-        decrypt_webhook_secret(sealed, endpoint_id)
+        decrypt_webhook_signing_secret(sealed, endpoint_id)
     settings.SECRET_KEY_FALLBACKS = [before]
 
-    assert decrypt_webhook_secret(sealed, endpoint_id) == secret
+    assert decrypt_webhook_signing_secret(sealed, endpoint_id) == secret
 
 
 @pytest.mark.django_db(transaction=True)
@@ -116,7 +116,7 @@ def test_after_a_change_of_the_key_secrets_are_encrypted_anew(settings: Any) -> 
     made.refresh_from_db()
     assert (unchanged, lost, again, reencrypt_endpoint_secrets()) == (0, 0, 1, 0)
     assert made.old_secret is not None
-    assert decrypt_webhook_secret(made.old_secret, made.id) == secret
+    assert decrypt_webhook_signing_secret(made.old_secret, made.id) == secret
 
 
 @pytest.mark.django_db(transaction=True)
@@ -135,7 +135,7 @@ def test_a_lost_secret_does_not_keep_the_other_from_being_encrypted_anew(
 
     made.refresh_from_db()
     assert counts == [1, 0]
-    assert is_webhook_secret_readable(getattr(made, kept), made.id)
+    assert is_webhook_signing_secret_readable(getattr(made, kept), made.id)
     assert bytes(getattr(made, lost)) == b"x" * 60
 
 
@@ -153,4 +153,4 @@ def test_a_secret_under_the_present_key_does_not_hide_one_under_the_key_before(
 
     made.refresh_from_db()
     assert count == 1
-    assert is_webhook_secret_readable(made.old_secret or b"", made.id)
+    assert is_webhook_signing_secret_readable(made.old_secret or b"", made.id)

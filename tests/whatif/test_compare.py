@@ -16,7 +16,7 @@ from pipeline.stats.idle_seats import idle_seats_of_job
 from pipeline.whatif import simulate
 from pipeline.whatif import task as module
 from pipeline.whatif.compare import WINDOWS, NotReproducible, compare_rules
-from pipeline.whatif.read import KEY, read_log
+from pipeline.whatif.read import KEY, read_what_if_log
 from pipeline.whatif.state import Change
 from tasks.errors import Discard, Fatal
 from tests.support import factories
@@ -150,7 +150,7 @@ def test_a_line_that_would_never_rest_is_given_up(
 
 
 def test_a_log_that_the_rules_do_not_lead_to_is_refused(company: Company) -> None:
-    log = read_log(a_missed_offer(company))
+    log = read_what_if_log(a_missed_offer(company))
     forged = [row._replace(data=row.data | {"ticket": 99}) for row in log]
     end = log[-1].at + timedelta(hours=1)
 
@@ -175,7 +175,7 @@ def test_a_run_leaves_out_the_quiet_hours_in_the_zone_of_each_person(company: Co
         quiet_to=ends,
     )
     factories.application(job, factories.applicant(time_zone="Asia/Tokyo"))
-    log = read_log(job)
+    log = read_what_if_log(job)
     offered_at = log[-1].at
 
     run = simulate.Simulation(log, Change(log[0].at, {}))

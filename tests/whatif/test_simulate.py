@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.whatif.read import read_log
+from pipeline.whatif.read import read_what_if_log
 from pipeline.whatif.simulate import Simulation
 from pipeline.whatif.state import Change
 from tests.support import factories
@@ -24,7 +24,7 @@ _ENDS = {"REMOVED": "END", "WITHDRAWN": "END"}
 
 def logged(job: UUID) -> list[tuple[Any, ...]]:
     found = []
-    for event in read_log(job):
+    for event in read_what_if_log(job):
         data = event.data
         place: tuple[Any, ...] = (None, None, None, 0)
         if event.application_id:
@@ -42,7 +42,7 @@ def logged(job: UUID) -> list[tuple[Any, ...]]:
 
 
 def simulated(job: UUID) -> list[tuple[Any, ...]]:
-    log = read_log(job)
+    log = read_what_if_log(job)
     events = Simulation(log).run(log[-1].at)
     return [
         (*each[:3], _ENDS.get(each.event, str(each.event)), each.to_status, *each[5:])
@@ -72,7 +72,7 @@ def test_planned_seats_change_between_misses_and_promotions(seats: int) -> None:
 
 def test_with_other_rules_it_comes_out_differently() -> None:
     """The control of the test above: the simulation follows its rules, not the log."""
-    log = read_log(busy_job(1, steps=90))
+    log = read_what_if_log(busy_job(1, steps=90))
     same, other = Simulation(log), Simulation(log, Change(log[0].at, {"penalty_places": 7}, 9))
 
     assert same.run(log[-1].at) != other.run(log[-1].at)

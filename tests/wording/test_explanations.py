@@ -36,8 +36,8 @@ def test_the_rules_name_every_value_of_the_policy() -> None:
 
     assert "3 applicants at a time" in said
     assert "has 1 day and 6 hours to confirm it" in said
-    assert "two places behind the back of the line: the next 2 newcomers pass you" in said
-    assert "a second miss costs 4 places" in said
+    assert "to the back of the line, and the next 2 people who join pass you" in said
+    assert "after a second miss, 4 people pass you" in said
     assert "After three missed deadlines you are still in line" in said
     assert "for 1 minute and 30 seconds" in said
 
@@ -46,12 +46,12 @@ def test_the_rules_say_who_can_get_ahead() -> None:
     told = rules()
 
     assert "Nobody who joined after you gets ahead of you unless you miss a deadline." in told
-    assert "takes back somebody's miss, they return to the place they had." in told
+    assert "cancels somebody's miss, they return to the place they had." in told
 
 
 def test_the_rules_of_the_edges() -> None:
     assert "One applicant at a time" in rules(1)
-    assert "the next newcomer passes you" in rules(penalty_places=1)
+    assert "the next person who joins passes you" in rules(penalty_places=1)
     assert "you go to the back of the line." in rules(penalty_places=0)
     assert "However many deadlines you miss" in rules(max_decays=None)
     assert "The first missed deadline ends" in rules(max_decays=0)
@@ -69,7 +69,7 @@ def standing(status: Status, misses: int = 0, **more: Any) -> ExplainedStanding:
 @pytest.mark.parametrize(
     ("misses", "policy", "words"),
     [
-        (0, Policy(), "one place behind the back of the line"),
+        (0, Policy(), "to the back of the line, and the next person who joins passes you"),
         (
             0,
             Policy(),
@@ -80,7 +80,7 @@ def standing(status: Status, misses: int = 0, **more: Any) -> ExplainedStanding:
             Policy(),
             "After that you could miss one more time; the next miss ends the application.",
         ),
-        (1, Policy(), "the next 2 newcomers pass you"),
+        (1, Policy(), "the next 2 people who join pass you"),
         (2, Policy(), "The next miss after that ends the application."),
         (3, Policy(), "your application ends. This would be miss number 4."),
         (0, Policy(max_decays=0), "your application ends. You could apply again"),
@@ -141,8 +141,8 @@ def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
         (PlaceChange(EventType.PROMOTED, NOW, 3), "Three people ahead of you were offered"),
         (PlaceChange(EventType.REMOVED, NOW, 12), "12 people ahead of you left the line"),
         (PlaceChange(EventType.APPLIED, NOW), "You moved back by one"),
-        (PlaceChange(EventType.REINSTATED, NOW), "Someone got back a place ahead of you"),
-        (PlaceChange(EventType.REINSTATED, NOW, 2), "Two people got back a place ahead of you"),
+        (PlaceChange(EventType.REINSTATED, NOW), "Someone is ahead of you again"),
+        (PlaceChange(EventType.REINSTATED, NOW, 2), "Two people are ahead of you again"),
         (PlaceChange(EventType.REINSTATED, NOW, own=True), "gave you back the place"),
     ],
 )

@@ -151,14 +151,14 @@ def test_a_miss_says_what_it_costs() -> None:
     decayed = Row("DECAYED", "WAITLIST", data=FACTS)
 
     assert sentence(decayed, Reader.APPLICANT) == (
-        "You missed the deadline of 12:00 UTC on 1 March 2026 and lost 2 places: behind the back "
-        "of the line, the next 2 people who join go ahead of you. After a miss, you cannot be "
-        "promoted again before 14:00 UTC on 1 March 2026."
+        "You missed the deadline of 12:00 UTC on 1 March 2026 and lost the seat. You went to the "
+        "back of the line, and the next 2 people who join go ahead of you. After a miss, you "
+        "cannot be promoted again before 14:00 UTC on 1 March 2026."
     )
     one, none = FACTS | {"places": 1}, FACTS | {"places": 0}
-    assert "lost 1 place:" in sentence(Row("DECAYED", data=one), Reader.COMPANY)
-    assert "ahead of the applicant" in sentence(Row("DECAYED", data=one), Reader.COMPANY)
-    assert "returning to the back of the line" in sentence(
+    to_company = sentence(Row("DECAYED", data=one), Reader.COMPANY)
+    assert "the next person who joins goes ahead of the applicant." in to_company
+    assert "The applicant went to the back of the line. " in sentence(
         Row("DECAYED", data=none), Reader.COMPANY
     )
 

@@ -118,7 +118,9 @@ DESCRIPTIONS = {
     "paused_by": "Who paused it: a member or key of the company, or the site for everybody.",
     "payload": "The task's input, as its type's schema describes. Secrets are hidden in responses.",
     "payload_schema": "JSON schema of the payload.",
-    "penalty_places": "The n-th miss costs n times this many places behind the back of the line.",
+    "penalty_places": (
+        "After the n-th miss, n times this many newcomers pass the person at the back of the line."
+    ),
     "pending": "People with an open offer, by deadline.",
     "pending_count": "Number of people with an open offer.",
     "people_waiting": "Number of verified people on the job's waitlist.",

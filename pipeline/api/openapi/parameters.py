@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any, get_type_hints
 
 from jobs.models import JobStatus
 from pipeline.api.openapi.schemas import (
     Parameter,
     choices_schema,
-    expand_parameter,
     whole_schema,
 )
 from pipeline.api.pagination import DEFAULT_LIMIT, MOST
@@ -27,6 +28,33 @@ from pipeline.selectors.job_applications import ORDERS
 from pipeline.stats.idle_seats import MOST_WEEKS, USUAL_WEEKS
 from pipeline.webhooks.types import TEST, TYPES
 from tasks.models.statuses import Status
+
+
+def names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
+    """Return a parameter that takes some of a few names, separated by commas."""
+    schema = {
+        "type": "array",
+        "items": {"type": "string", "enum": list(names)},
+        "minItems": 1,
+    }
+    return Parameter(name, about, schema, more={"style": "form", "explode": False})
+
+
+def expand_parameter(**names: str) -> Parameter:
+    """Return the parameter for fields that a response fills in only on request."""
+    about = "; ".join(f"`{name}`: {what}" for name, what in names.items())
+    return names_parameter("expand", f"Fields to fill in, otherwise null. {about}.", names)
+
+
+def fields_parameter(row: type[Any]) -> Parameter:
+    """Return the parameter for the fields of an object, or of each row of a list."""
+    return names_parameter(
+        "fields",
+        "Only these fields of each object. The others are then missing, although its type requires"
+        " them.",
+        get_type_hints(row),
+    )
+
 
 _TIME = {"type": "string", "format": "date-time"}
 _SEQ = whole_schema(0, LARGEST)

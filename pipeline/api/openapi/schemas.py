@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 from rest_framework.serializers import Serializer
 
@@ -101,32 +101,6 @@ def describes(
         return method
 
     return attach_schema
-
-
-def names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
-    """Return a parameter that takes some of a few names, separated by commas."""
-    schema = {
-        "type": "array",
-        "items": {"type": "string", "enum": list(names)},
-        "minItems": 1,
-    }
-    return Parameter(name, about, schema, more={"style": "form", "explode": False})
-
-
-def expand_parameter(**names: str) -> Parameter:
-    """Return the parameter for fields that a response fills in only on request."""
-    about = "; ".join(f"`{name}`: {what}" for name, what in names.items())
-    return names_parameter("expand", f"Fields to fill in, otherwise null. {about}.", names)
-
-
-def fields_parameter(row: type[Any]) -> Parameter:
-    """Return the parameter for the fields of an object, or of each row of a list."""
-    return names_parameter(
-        "fields",
-        "Only these fields of each object. The others are then missing, although its type requires"
-        " them.",
-        get_type_hints(row),
-    )
 
 
 def whole_schema(low: int, high: int | None = None, **more: Any) -> Schema:

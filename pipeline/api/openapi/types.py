@@ -35,7 +35,9 @@ class Types:
         if is_typeddict(origin or hint):
             return self._component(type_name_of(hint), hint, self._object)
         if isclass(hint) and issubclass(hint, Enum):
-            return self._component(type_name_of(hint), hint, _enumeration_type)
+            about = cleandoc(hint.__doc__ or "").partition("\n")[0]
+            schema = {"type": "string", "enum": [each.value for each in hint], "description": about}
+            return self._component(type_name_of(hint), hint, lambda _: schema)
         if origin is Annotated:
             return self._annotated(arguments)
         if origin in (Union, UnionType):
@@ -103,8 +105,3 @@ def _filled_type(hint: Any, given: dict[Any, Any]) -> Any:
         return given[hint]
     inner = getattr(hint, "__parameters__", ())
     return hint[tuple(given[each] for each in inner)] if inner else hint
-
-
-def _enumeration_type(hint: type[Enum]) -> Schema:
-    first = cleandoc(hint.__doc__ or "").partition("\n")[0]
-    return {"type": "string", "enum": [each.value for each in hint], "description": first}

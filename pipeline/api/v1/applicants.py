@@ -19,9 +19,9 @@ from pipeline.api.access import (
 )
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
-from pipeline.api.openapi.parameters import EXPAND_DECISION, PAGED, WITH_ADDRESS
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
-from pipeline.api.pagination import cursor_id, page_limit
+from pipeline.api.openapi.parameters import EXPAND_DECISION, PAGED, WITH_ADDRESS, fields_parameter
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.pagination import page_cursor_id, page_limit
 from pipeline.api.parameters import address_parameter
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.outputs import ApplicationOut, applications_out
@@ -116,7 +116,7 @@ class Applicants(Endpoint):
     def get(self, request: Request) -> Response:
         """Find the company's applicant with an email address, in any case: one person or none."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        page_limit(request), cursor_id(request)
+        page_limit(request), page_cursor_id(request)
         found = people_with_address(company_id, address_parameter(request))
         return Response({"data": [applicant_out(person) for person in found], "next_cursor": None})
 
@@ -187,7 +187,7 @@ def _applicant_applications(
     page = applications_of(
         applicant_id,
         company_id=company_in_view(caller),
-        after=cursor_id(request),
+        after=page_cursor_id(request),
         limit=page_limit(request),
     )
     rows = applications_out(

@@ -10,8 +10,8 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from applicants.addresses import EMAIL_LENGTH
 from applicants.codes import send_code
-from applicants.models import EMAIL_LENGTH
 from applicants.sign_in import sign_in_by_code
 from applicants.tokens import revoke_token_of_applicant
 from pipeline.api.access import authorize_person

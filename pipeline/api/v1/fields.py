@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from applicants.services import checked_applicant_address
+from applicants.addresses import checked_address
 from pipeline.api.parameters import parameter_as_moment
 from pipeline.domain.contests import cleaned_text
 from pipeline.models import (
@@ -90,7 +90,7 @@ class Address(serializers.EmailField):
         if not isinstance(data, str):
             self.fail("invalid")
         try:
-            return checked_applicant_address(super().to_internal_value(data))
+            return checked_address(super().to_internal_value(data))
         except DjangoValidationError:
             self.fail("invalid")
 
@@ -160,13 +160,13 @@ class Metadata(AnyObject):
         if len(texts) > METADATA_KEYS:
             why = f"Must have at most {METADATA_KEYS} keys."
             raise ValidationError([ErrorDetail(why, "max_length")])
-        wrong = {key: _metadata_refusals(key, text) for key, text in texts.items()}
+        wrong = {key: _metadata_field_refusals(key, text) for key, text in texts.items()}
         if any(wrong.values()):
             raise ValidationError({key: why for key, why in wrong.items() if why})
         return texts
 
 
-def _metadata_refusals(key: str, text: Any) -> list[ErrorDetail]:
+def _metadata_field_refusals(key: str, text: Any) -> list[ErrorDetail]:
     if not METADATA_KEY.fullmatch(key):
         why = f"A key has 1 to {METADATA_KEY_LENGTH} letters, digits, dots, hyphens or underscores."
         return [ErrorDetail(why, "invalid")]
@@ -183,7 +183,7 @@ def external_id_field() -> Line:
     return Line(max_length=EXTERNAL_ID_LENGTH, required=False, allow_null=True)
 
 
-def reference_in(given: Mapping[str, Any]) -> dict[str, Any]:
+def reference_in_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a body that a company attaches to an object."""
     return {name: given[name] for name in ("external_id", "metadata") if name in given}
 

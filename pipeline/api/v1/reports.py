@@ -17,13 +17,13 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_place, page_limit, paginated
+from pipeline.api.pagination import page_cursor_place, page_limit, paginated
 from pipeline.api.parameters import refuse_parameter
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.outputs import Count, PageOf
 from pipeline.domain.permissions import Action
 from pipeline.models import WeeklyReport
-from pipeline.reports.read import report_of, reports_of
+from pipeline.reports.read import read_report, read_reports
 from pipeline.selectors.cursors import encode_cursor
 
 
@@ -120,11 +120,11 @@ class JobReports(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job's weekly reports, the last week first."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        place = cursor_place(request, str)
+        place = page_cursor_place(request, str)
         before = _report_week(place[0]) if place else None
         if place and before is None:
             refuse_parameter("cursor", "This cursor does not belong to this list.")
-        page = reports_of(job_id, before=before, limit=page_limit(request))
+        page = read_reports(job_id, before=before, limit=page_limit(request))
         payload = paginated(page, report_out, lambda row: encode_cursor(row.week.isoformat()))
         return endpoint_answer(request, payload)
 
@@ -141,7 +141,7 @@ class OneJobReport(Endpoint):
         monday = _report_week(week)
         if monday is None or monday.weekday():
             raise NotFound
-        found = report_of(job_id, monday)
+        found = read_report(job_id, monday)
         if found is None:
             raise NotFound
         return endpoint_answer(request, report_out(found.report))

@@ -15,11 +15,11 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED, STATUS_CLASS
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_number, page_limit, paginated
+from pipeline.api.pagination import page_cursor_number, page_limit, paginated
 from pipeline.api.parameters import choice_parameter
 from pipeline.api.v1.outputs import Count, PageOf
 from pipeline.domain.permissions import Action
-from pipeline.integrations.request_log import StatusClass, requests_of_key
+from pipeline.integrations.request_log import StatusClass, logged_requests_of_key
 from pipeline.models import RequestRecord
 from pipeline.selectors.cursors import encode_cursor
 
@@ -90,10 +90,10 @@ class RequestsOfApiKey(Endpoint):
 
 
 def _requests_answer(request: Request, key_id: UUID) -> Response:
-    page = requests_of_key(
+    page = logged_requests_of_key(
         key_id,
         status_class=choice_parameter(request, "status_class", StatusClass),
-        after=cursor_number(request),
+        after=page_cursor_number(request),
         limit=page_limit(request),
     )
     return endpoint_page_answer(

@@ -19,7 +19,7 @@ from pipeline.api.v1.fields import Shape, Whole
 from pipeline.domain.errors import NotASandbox
 from pipeline.domain.permissions import Action
 from pipeline.line.company_clock import read_company_clock
-from pipeline.selectors.sandboxes import events_since
+from pipeline.selectors.sandboxes import sandbox_events_since
 from pipeline.services.advance_clock import MOST_SECONDS, advance_clock, jobs_behind_clock
 
 
@@ -93,7 +93,7 @@ class AdvanceSandboxClock(Endpoint):
             actor=caller.actor,
             advance_id=idempotent_row_id(request),
         )
-        counted = events_since(caller.company_id, made.began_at)
+        counted = sandbox_events_since(caller.company_id, made.began_at)
         answer: ClockAdvanceOut = {
             **_clock_out(caller),
             "id": made.id,

@@ -3,14 +3,23 @@
 from django.urls import path
 
 from pipeline.api.openapi.views import DocsView, DocumentView
-from pipeline.api.v1 import applicants, auth, companies, idle_seats, reports, requests, sandbox
+from pipeline.api.v1 import (
+    api_keys,
+    applicants,
+    auth,
+    companies,
+    idle_seats,
+    reports,
+    requests,
+    sandbox,
+)
 from pipeline.api.v1.applications import (
     contests,
     decisions,
+    defer,
     emails,
     import_file,
     receipts,
-    wishes,
 )
 from pipeline.api.v1.applications import lists as application_lists
 from pipeline.api.v1.applications import views as applications
@@ -52,7 +61,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/events", line.LineEvents.as_view()),
     path("jobs/<uuid:job_id>/replay", line.LineReplay.as_view()),
     path("jobs/<uuid:job_id>/verify", line.LineVerify.as_view()),
-    path("applications", application_lists.Applications.as_view()),
+    path("applications", application_lists.ApplicationList.as_view()),
     path(
         "applications/<uuid:application_id>",
         applications.OneApplication.as_view(),
@@ -61,15 +70,15 @@ urlpatterns = [
     path("applications/<uuid:application_id>/acknowledge", applications.Acknowledge.as_view()),
     path("applications/<uuid:application_id>/verify", applications.Verify.as_view()),
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
-    path("applications/<uuid:application_id>/remove", decisions.Remove.as_view()),
-    path("applications/<uuid:application_id>/defer", wishes.Defer.as_view()),
+    path("applications/<uuid:application_id>/remove", decisions.RemovalDecision.as_view()),
+    path("applications/<uuid:application_id>/defer", defer.Defer.as_view()),
+    path("applications/<uuid:application_id>/reinstate", decisions.ReinstatementDecision.as_view()),
     path("applications/<uuid:application_id>/contests", contests.Contests.as_view()),
     path(
         "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer",
         contests.AnswerContest.as_view(),
     ),
     path("contests", contests.CompanyContests.as_view()),
-    path("applications/<uuid:application_id>/reinstate", decisions.Reinstate.as_view()),
     path("applications/<uuid:application_id>/emails", emails.ApplicationEmails.as_view()),
     path(
         "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again",
@@ -77,7 +86,7 @@ urlpatterns = [
     ),
     path("applications/<uuid:application_id>/timeline", timelines.TimelineOfApplication.as_view()),
     path("applications/<uuid:application_id>/receipt", receipts.ApplicationReceipt.as_view()),
-    path("applications/<uuid:application_id>/log", receipts.ApplicationLog.as_view()),
+    path("applications/<uuid:application_id>/log", receipts.ApplicationReceiptLog.as_view()),
     path("applicants", applicants.Applicants.as_view()),
     path("applicants/<uuid:applicant_id>/timeline", timelines.TimelineOfApplicant.as_view()),
     path("applicants/<uuid:applicant_id>", applicants.OneApplicant.as_view()),
@@ -87,9 +96,9 @@ urlpatterns = [
     path("applicants/<uuid:applicant_id>/tokens", applicants.ApplicantTokens.as_view()),
     path("auth/code", auth.SignInCode.as_view()),
     path("auth/token", auth.SignInToken.as_view()),
-    path("api-keys", companies.ApiKeys.as_view()),
-    path("api-keys/<uuid:key_id>", companies.OneApiKey.as_view()),
-    path("api-keys/<uuid:key_id>/revoke", companies.RevokeApiKey.as_view()),
+    path("api-keys", api_keys.ApiKeys.as_view()),
+    path("api-keys/<uuid:key_id>", api_keys.OneApiKey.as_view()),
+    path("api-keys/<uuid:key_id>/revoke", api_keys.RevokeApiKey.as_view()),
     path("api-keys/<uuid:key_id>/requests", requests.RequestsOfApiKey.as_view()),
     path("events", events.EventFeed.as_view()),
     path("tasks", tasks.Tasks.as_view()),
@@ -103,7 +112,7 @@ urlpatterns = [
     path("tasks/<uuid:task_id>/replay", dead_letters.ReplayDeadLetter.as_view()),
     path("tasks/<uuid:task_id>/discard", dead_letters.DiscardDeadLetter.as_view()),
     path("tasks/<uuid:task_id>/refused-rows", files.RefusedRowsFile.as_view()),
-    path("files/<uuid:file_id>", files.OneFile.as_view()),
+    path("files/<uuid:file_id>", files.OneTaskFile.as_view()),
     path("task-types", types.TaskTypes.as_view()),
     path("task-types/<str:type_key>/pause", types.PauseTaskType.as_view()),
     path("task-types/<str:type_key>/resume", types.ResumeTaskType.as_view()),

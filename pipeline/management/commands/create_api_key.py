@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--scopes",
             default=list(USUAL_SCOPES),
-            type=_scopes_of_key,
+            type=_scopes_of_created_key,
             help="any of read, write, applicant-tokens (default: read,write)",
         )
         parser.add_argument(
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         self.stdout.write(key)
 
 
-def _scopes_of_key(text: str) -> list[Scope]:
+def _scopes_of_created_key(text: str) -> list[Scope]:
     try:
         return [Scope(word.strip()) for word in text.split(",")]
     except ValueError:

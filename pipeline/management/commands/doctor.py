@@ -21,29 +21,29 @@ from pipeline.management.doctor.findings import Finding, Level, found_problem
 Check = Callable[[], Iterable[Finding]]
 
 ALWAYS: dict[str, Check] = {
-    "settings": site_findings.settings_findings,
-    "secrets": machine_findings.secret_findings,
-    "static files": machine_findings.static_file_findings,
-    "time zones": machine_findings.time_zone_findings,
-    "disk": machine_findings.disk_findings,
-    "anchors": machine_findings.anchor_findings,
+    "settings": site_findings.site_settings_findings,
+    "secrets": machine_findings.machine_secret_findings,
+    "static files": machine_findings.machine_static_file_findings,
+    "time zones": machine_findings.machine_time_zone_findings,
+    "disk": machine_findings.machine_disk_findings,
+    "anchors": machine_findings.machine_anchor_findings,
 }
 # Left out if the database cannot be reached.
 IN_DATABASE: dict[str, Check] = {
-    "server": database_findings.server_findings,
-    "pooler": database_findings.pooler_findings,
-    "replica": database_findings.replica_findings,
-    "notifications": database_findings.notification_findings,
-    "clock": database_findings.clock_findings,
-    "migrations": database_findings.migration_findings,
+    "server": database_findings.database_server_findings,
+    "pooler": database_findings.database_pooler_findings,
+    "replica": database_findings.database_replica_findings,
+    "notifications": database_findings.database_notification_findings,
+    "clock": database_findings.database_clock_findings,
+    "migrations": database_findings.database_migration_findings,
 }
 # Left out as well if migrations are missing, because they read the tables.
 IN_TABLES: dict[str, Check] = {
-    "roles": database_findings.role_findings,
-    "log": database_findings.trigger_findings,
-    "workers": background_findings.worker_findings,
-    "line": background_findings.line_findings,
-    "tasks": background_findings.task_findings,
+    "roles": database_findings.database_role_findings,
+    "log": database_findings.database_trigger_findings,
+    "workers": background_findings.background_worker_findings,
+    "line": background_findings.background_line_findings,
+    "tasks": background_findings.background_task_findings,
 }
 CAN_BE_SKIPPED = [*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]
 
@@ -65,10 +65,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
     def handle(self, *, url: str, send_to: str, skip: list[str], json: bool, **_: Any) -> None:
-        found = list(findings_of_doctor(url=url, send_to=send_to, skip=skip))
+        found = list(doctor_command_findings(url=url, send_to=send_to, skip=skip))
         problems = [finding for _, finding in found if finding.level is Level.PROBLEM]
         if json:
-            self.stdout.write(doctor_json(found))
+            self.stdout.write(doctor_command_json(found))
         else:
             self.print_findings(found)
         if problems:
@@ -88,16 +88,16 @@ class Command(BaseCommand):
                 self.stdout.write(f"{'':24}{finding.advice}")
 
 
-def findings_of_doctor(
+def doctor_command_findings(
     *, url: str, send_to: str, skip: Collection[str]
 ) -> Iterable[tuple[str, Finding]]:
     """Yield each check's name with its findings. A check that fails is a problem itself."""
-    checks = ALWAYS | {"email": partial(site_findings.email_findings, send_to=send_to)}
-    reached = list(database_findings.connection_findings())
+    checks = ALWAYS | {"email": partial(site_findings.site_email_findings, send_to=send_to)}
+    reached = list(database_findings.database_connection_findings())
     yield from (("database", finding) for finding in reached)
     if all(finding.level is Level.OK for finding in reached):
         checks |= IN_DATABASE
-        if not database_findings.missing_migrations():
+        if not database_findings.missing_migrations_for_health():
             checks |= IN_TABLES
     if url:
         checks["address"] = partial(address_findings, url)
@@ -111,7 +111,7 @@ def findings_of_doctor(
             yield name, found_problem(text, "Correct what the error names, or report it.")
 
 
-def doctor_json(found: list[tuple[str, Finding]]) -> str:
+def doctor_command_json(found: list[tuple[str, Finding]]) -> str:
     """Return the findings as JSON, for programs."""
     rows = [
         {"check": name, "level": each.level, "message": each.text, "advice": each.advice}

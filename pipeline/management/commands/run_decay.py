@@ -9,7 +9,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipeline.management.decay_worker import LONGEST_REST_SECONDS, DecayWorker
-from tasks.listen import TransactionPooler, refuse_pooled_address
+from tasks.listen import TransactionPooler, refuse_to_listen_at_pooled_address
 from tasks.loop import run_forever
 
 SHORTEST, LONGEST = 0.1, 3_600.0
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         if not SHORTEST <= interval <= LONGEST:
             raise CommandError(f"--interval takes {SHORTEST} to {LONGEST} seconds.")
         try:
-            refuse_pooled_address()
+            refuse_to_listen_at_pooled_address()
         except TransactionPooler as error:
             raise CommandError(str(error)) from error
         worker = DecayWorker(longest_rest_seconds=min(interval, HEARTBEAT_SECONDS))
@@ -64,7 +64,7 @@ class Command(BaseCommand):
                         f"{failed} jobs could not be settled; the log above says why."
                     )
             else:
-                with moving_people(moving_job):
+                with run_decay_beside_moving_people(moving_job):
                     run_forever(
                         worker.step, idle_seconds=worker.rest_seconds, sources=worker.sources
                     )
@@ -72,7 +72,7 @@ class Command(BaseCommand):
             worker.close()
 
 
-def moving_people(job_id: UUID | None) -> AbstractContextManager[object]:
+def run_decay_beside_moving_people(job_id: UUID | None) -> AbstractContextManager[object]:
     """Return the moving job of the demo as a context, or one that does nothing."""
     if job_id is None:
         return nullcontext()

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pipeline.config.demo import COMPANY, OWNER
+from pipeline.config.demo_addresses import COMPANY, OWNER
 from pipeline.management.demo.seed import seed_demo_company
 
 

@@ -15,11 +15,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection, connections
 
-from pipeline.config.demo import APPLICANT, COMPANY, OWNER, demo_address
+from pipeline.config.demo_addresses import APPLICANT, COMPANY, OWNER, demo_address
 from pipeline.database.errors import ClusterError
 from pipeline.management.demo.seed import Demo, seed_demo_company
-from pipeline.management.keep_up import HOST, Plan, become_keeper, leave_in_order
-from pipeline.management.supervisor import Program, on_stop_signals
+from pipeline.management.keep_up import HOST, Plan, become_process_to_keep_up, stop_keeping_up
+from pipeline.management.supervisor import Program, supervise_stop_signals
 from pipeline.web import demo_access
 from tasks.advisory_locks import PREPARE_DATABASE
 
@@ -68,12 +68,12 @@ class Command(BaseCommand):
 
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
         """Prepare everything, then become `keep_up`. Raises CommandError if the port is taken."""
-        on_stop_signals(leave_in_order)
+        supervise_stop_signals(stop_keeping_up)
         bring_up_site_name(port)
         with bring_up_listener(port) as listener:
             demo = self.prepare(no_demo=no_demo)
             cluster = settings.EMBEDDED_POSTGRES
-            become_keeper(
+            become_process_to_keep_up(
                 Plan(
                     programs_to_bring_up(listener, demo),
                     folder=str(settings.BASE_DIR),
@@ -110,7 +110,7 @@ class Command(BaseCommand):
                 DEMO.format(
                     demo=demo,
                     site=site,
-                    links=demo_links_to_print(site),
+                    links=bring_up_demo_links(site),
                     owner=OWNER,
                     password=demo.password or CHANGED,
                     applicant=demo_address(APPLICANT),
@@ -119,16 +119,16 @@ class Command(BaseCommand):
         return "\n".join([*lines, "\nCtrl-C stops everything."])
 
 
-def demo_links_to_print(site: str) -> str:
+def bring_up_demo_links(site: str) -> str:
     """Return the sign-in links of the demo; an empty string with a database of one's own."""
     if settings.EMBEDDED_POSTGRES is None:
         return ""
     return LINKS.format(
         site=site,
         company=COMPANY,
-        owner=demo_access.demo_sign_in_token(demo_access.OWNER),
+        owner=demo_access.demo_access_token(demo_access.OWNER),
         name=APPLICANT,
-        applicant=demo_access.demo_sign_in_token(demo_access.APPLICANT),
+        applicant=demo_access.demo_access_token(demo_access.APPLICANT),
     )
 
 

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from jobs.models import Job
 from pipeline.audit.anchors import BadAnchors, problems_with_anchors
 from pipeline.audit.verify import verify_job
-from pipeline.database.replica import primary_alone
+from pipeline.database.replica import primary_without_replica
 from pipeline.domain.errors import JobNotFound
 
 
@@ -38,14 +38,14 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, job_ids: list[UUID], anchors: Path | None, key: Path, **_: Any) -> None:
-        with primary_alone():  # a sound replica says nothing about what the primary holds
-            failures = [self._verify(job_ids)]
+        with primary_without_replica():  # a sound replica says nothing about what the primary holds
+            failures = [self._verify_logs(job_ids)]
             if anchors:
-                failures.append(self._compare(anchors, key, job_ids))
+                failures.append(self._compare_log_with_anchors(anchors, key, job_ids))
         if any(failures):
             raise CommandError(" ".join(each for each in failures if each))
 
-    def _compare(self, anchors: Path, key: Path, job_ids: list[UUID]) -> str:
+    def _compare_log_with_anchors(self, anchors: Path, key: Path, job_ids: list[UUID]) -> str:
         """Compare the logs with the anchors; return the failure, or "" if there is none."""
         try:
             compared, problems = problems_with_anchors(anchors, key, job_ids=job_ids)
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         self.stdout.write(self.style.SUCCESS(f"The logs agree with all {compared} anchors."))
         return ""
 
-    def _verify(self, job_ids: list[UUID]) -> str:
+    def _verify_logs(self, job_ids: list[UUID]) -> str:
         """Verify the logs; return the failure, or "" if there is none."""
         ids: Iterable[UUID] = job_ids or Job.objects.order_by("id").values_list("id", flat=True)
         checked, bad = 0, 0

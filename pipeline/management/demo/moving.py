@@ -14,13 +14,13 @@ from django.db import DatabaseError, connection
 
 from applicants.services import find_or_create_applicant
 from jobs.models import JobStatus
-from pipeline.config.demo import demo_address
+from pipeline.config.demo_addresses import demo_address
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor, ActorKind, Outcome, Reason, Status
 from pipeline.management.demo.plans import FIRST_NAMES, LAST_NAMES, MOVING
 from pipeline.models import Application
-from pipeline.selectors.jobs import job_facts
+from pipeline.selectors.jobs import read_job_facts
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
 from pipeline.services.remove import remove
@@ -61,7 +61,7 @@ class MovingJob:
 
     def step(self) -> None:
         """Do the first thing that somebody does now: answer, decide, leave or apply."""
-        facts, now = job_facts(self.job_id), database_now()
+        facts, now = read_job_facts(self.job_id), database_now()
         if facts.status != JobStatus.OPEN:
             return
         live = Application.objects.filter(job_id=self.job_id).exclude(status=Status.INACTIVE)

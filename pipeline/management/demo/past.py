@@ -1,7 +1,7 @@
 """The past of a demo job: people come, confirm, miss and leave, and the company decides.
 
-All of it goes through the services, in the order of time, under the simulated clock. Chance comes
-from the job's title, so every demo has the same people and the same rhythm.
+All of it goes through the services, in the order of time, under the simulated clock. The
+job's title seeds the random numbers, so every demo has the same people and events.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from uuid import UUID
 
 from applicants.services import find_or_create_applicant
 from jobs.models import JobStatus
-from pipeline.config.demo import demo_address
+from pipeline.config.demo_addresses import demo_address
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor, ActorKind, EventType, Outcome, Reason, Status
 from pipeline.management.demo.clock import SimulatedClock
@@ -69,7 +69,7 @@ WHERE job.id = %(job)s ORDER BY event.seq
 )
 
 
-class Acts:
+class PastActs:
     """Acts of the past, each at its time. An act may plan later ones."""
 
     def __init__(self, clock: SimulatedClock) -> None:
@@ -98,7 +98,7 @@ class JobPast:
 
     def __init__(
         self,
-        acts: Acts,
+        acts: PastActs,
         plan: PastJob,
         *,
         job_id: UUID,
@@ -181,7 +181,7 @@ class JobPast:
         if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
             window = self._plan.policy.acknowledgment_window_seconds
             answer = event.at + timedelta(seconds=window * min(chance.expovariate(5), 0.95))
-            answer, roll = _next_in_hours(answer, WAKING_HOURS, chance), chance.random()
+            answer, roll = _next_past_moment_in_hours(answer, WAKING_HOURS, chance), chance.random()
             if roll < self._plan.confirming:
                 self._plan_act(answer, acknowledge, event)
             elif roll < self._plan.confirming + WITHDRAWING / 2:
@@ -189,13 +189,15 @@ class JobPast:
         elif event.to_status == Status.ACTIVE:
             end = event.at + timedelta(days=chance.uniform(0.5, self._plan.review_days))
             if chance.random() < WITHDRAWING:
-                self._plan_act(_next_in_hours(end, WAKING_HOURS, chance), withdraw, event)
+                self._plan_act(
+                    _next_past_moment_in_hours(end, WAKING_HOURS, chance), withdraw, event
+                )
             else:
-                end = _next_in_hours(end, OFFICE_HOURS, chance, weekends=False)
+                end = _next_past_moment_in_hours(end, OFFICE_HOURS, chance, weekends=False)
                 self._acts.plan(end, lambda: self.do(self.decide, event.application_id))
         elif event.event == EventType.APPLIED and chance.random() < WITHDRAWING:
             end = event.at + timedelta(days=chance.uniform(1, 15))
-            self._plan_act(_next_in_hours(end, WAKING_HOURS, chance), withdraw, event)
+            self._plan_act(_next_past_moment_in_hours(end, WAKING_HOURS, chance), withdraw, event)
 
     def _plan_act(self, moment: datetime, service: Callable[..., object], event: News) -> None:
         actor = Actor(ActorKind.APPLICANT, event.applicant_id)
@@ -222,7 +224,7 @@ class JobPast:
         )
 
 
-def _next_in_hours(
+def _next_past_moment_in_hours(
     moment: datetime, hours: tuple[int, int], chance: Random, *, weekends: bool = True
 ) -> datetime:
     """Return a time, or one in the first two hours of the next day that people act on."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from jobs.models import JobStatus, Role
 from jobs.policies import Policy
-from pipeline.config.demo import APPLICANT, COMPANY, OWNER, STORY_PEOPLE
+from pipeline.config.demo_addresses import APPLICANT, COMPANY, OWNER, STORY_PEOPLE
 from pipeline.services.lifecycle import Posting
 
 HOUR, DAY = 3_600, 86_400

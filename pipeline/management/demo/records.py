@@ -12,13 +12,14 @@ from uuid_utils.compat import uuid7
 from pipeline.background.errors import WorkError
 from pipeline.background.schedules import Plan, create_company_schedule
 from pipeline.background.start import TaskRequest, start_tasks
-from pipeline.config.demo import demo_address
+from pipeline.config.demo_addresses import demo_address
 from pipeline.imports.admit import admit_rows
 from pipeline.imports.start import start_import
-from pipeline.imports.task import result_of_import
-from pipeline.management.demo.past import Acts, JobPast
+from pipeline.imports.task import result_of_import_task
+from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.models import StoredFile
-from pipeline.reports.read import KEY, report_schedule_id
+from pipeline.reports.read import KEY
+from pipeline.reports.schedule import report_schedule_id
 from pipeline.reports.weekly import make_weekly_report
 from pipeline.stats.job_week import Week
 from tasks.models import Task
@@ -35,7 +36,7 @@ _REFUSED_ROWS = (
 IMPORTS = ((5.1, "spring-fair.csv", 14, ()), (2.2, "referrals.csv", 9, _REFUSED_ROWS))
 
 
-def import_in_past(
+def record_import_in_past(
     *, job: JobPast, file_name: str, people: list[str], more: tuple[str, ...] = ()
 ) -> None:
     """Import people at the simulated time, in this process.
@@ -63,11 +64,11 @@ def import_in_past(
         finished_at=Now(),
         status=TaskStatus.SUCCEEDED,
         attempt=1,
-        result=result_of_import(run),
+        result=result_of_import_task(run),
     )
 
 
-def plan_reports_of_past(acts: Acts, job: JobPast) -> None:
+def plan_records_of_reports(acts: PastActs, job: JobPast) -> None:
     """Plan the reports of the last weeks, each for the Monday morning after its week."""
     week = Week.last_whole(acts.clock.end, "UTC")
     for back in range(REPORTS):
@@ -78,7 +79,7 @@ def plan_reports_of_past(acts: Acts, job: JobPast) -> None:
         )
 
 
-def schedule_reports_of_demo(job: JobPast) -> None:
+def record_report_schedule(job: JobPast) -> None:
     """Schedule a job's weekly reports, as its page does."""
     create_company_schedule(
         company_id=job.company_id,
@@ -93,7 +94,7 @@ def schedule_reports_of_demo(job: JobPast) -> None:
     )
 
 
-def start_failing_task_of_demo(company_id: UUID, staff_id: UUID) -> None:
+def record_failing_task(company_id: UUID, staff_id: UUID) -> None:
     """Start a task that fails until it is a dead letter, where companies may start such tasks."""
     order = TaskRequest("demo.sleep", {"then": "fail", "label": "An example of a failure"})
     with suppress(WorkError):

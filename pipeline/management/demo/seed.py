@@ -18,17 +18,17 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from applicants.services import find_or_create_applicant
-from jobs.accounts import set_first_password
+from jobs.accounts import set_first_account_password
 from jobs.companies import create_company
 from jobs.keys import create_api_key, find_api_key
 from jobs.models import USUAL_SCOPES, ApiKey, Company, Job, User
 from jobs.team import add_member
-from pipeline.config.demo import APPLICANT, OWNER, demo_address
+from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
 from pipeline.config.env import STATE_DIR
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.line.follow_up import unregister_follow_up
 from pipeline.management.demo.clock import simulated_clock
-from pipeline.management.demo.past import Acts, JobPast
+from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
     APPLICATIONS_OF_ONE,
     COMPANIES,
@@ -45,10 +45,10 @@ from pipeline.management.demo.plans import (
 )
 from pipeline.management.demo.records import (
     IMPORTS,
-    import_in_past,
-    plan_reports_of_past,
-    schedule_reports_of_demo,
-    start_failing_task_of_demo,
+    plan_records_of_reports,
+    record_failing_task,
+    record_import_in_past,
+    record_report_schedule,
 )
 from pipeline.management.demo.webhooks import PastWebhooks
 from pipeline.notifications.outbox import outbox_tasks, start_outbox
@@ -76,20 +76,20 @@ class Demo:
 
 def seed_demo_company() -> Demo:
     """Create the missing parts of the demo. Existing parts keep people's changes."""
-    is_new = _company_of_demo(COMPANIES[0]) is None
-    if any(_company_of_demo(plan) is None for plan in COMPANIES):
-        write_past_of_demo()
+    is_new = _seeded_company(COMPANIES[0]) is None
+    if any(_seeded_company(plan) is None for plan in COMPANIES):
+        seed_past()
     company = Company.objects.filter(memberships__user__email=OWNER).earliest("created_at")
     staff_id = User.objects.get(email=OWNER).id
     staff = Actor(ActorKind.COMPANY, staff_id)
     if is_new:
-        start_failing_task_of_demo(company.id, staff_id)
+        record_failing_task(company.id, staff_id)
     moving, story = (seed_live_job(job, company, staff) for job in (MOVING, STORY))
-    key, password = _demo_api_key(company), _demo_password(company)
+    key, password = _seeded_api_key(company), _seeded_password(company)
     return Demo(company.id, moving, story, key, password)
 
 
-def demo_job_id(company: Company, title: str, seconds: float = 0) -> UUID:
+def seeded_job_id(company: Company, title: str, seconds: float = 0) -> UUID:
     """Return the id of a demo job, the same at each start.
 
     It holds the company's time plus some seconds, because lists of jobs are ordered by id.
@@ -100,31 +100,31 @@ def demo_job_id(company: Company, title: str, seconds: float = 0) -> UUID:
     return UUID(bytes=bytes(whole))
 
 
-def _company_of_demo(plan: PlannedCompany) -> Company | None:
+def _seeded_company(plan: PlannedCompany) -> Company | None:
     return Company.objects.filter(memberships__user__email=plan.owner).first()
 
 
-def write_past_of_demo() -> None:
+def seed_past() -> None:
     """Write the past of the missing companies, all of it in one transaction.
 
     No email is derived from it: nobody waits for one about last month.
     """
-    with simulated_clock() as clock, quiet_past():
+    with simulated_clock() as clock, seed_past_quietly():
         clock.set(clock.end - timedelta(weeks=WEEKS, hours=1))
         with connection.cursor() as cursor:  # two commands at once would make two demos
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SEED_DEMO])
-        acts, newcomers = Acts(clock), names_of_newcomers()
+        acts, newcomers = PastActs(clock), seed_names_of_newcomers()
         past: dict[str, JobPast] = {}
         for plan in COMPANIES:
-            if _company_of_demo(plan) is None:
-                past |= plan_past_of_company(acts, plan, newcomers)
+            if _seeded_company(plan) is None:
+                past |= seed_past_of_company(acts, plan, newcomers)
         if SHIPWRIGHT.posting.title in past:
-            plan_records_of_past(acts, past, newcomers)
+            seed_records_of_past(acts, past, newcomers)
         acts.play()
 
 
-def plan_past_of_company(
-    acts: Acts, plan: PlannedCompany, newcomers: Iterator[str]
+def seed_past_of_company(
+    acts: PastActs, plan: PlannedCompany, newcomers: Iterator[str]
 ) -> dict[str, JobPast]:
     """Create a company with its team, and plan the past of its jobs, by title."""
     company = create_company(name=plan.name, owner_email=plan.owner)
@@ -137,7 +137,7 @@ def plan_past_of_company(
         job.posting.title: JobPast(
             acts,
             job,
-            job_id=demo_job_id(company, job.posting.title, (WEEKS * 7 - job.created) * 86_400),
+            job_id=seeded_job_id(company, job.posting.title, (WEEKS * 7 - job.created) * 86_400),
             company_id=company.id,
             staff_id=staff_id,
             newcomers=newcomers,
@@ -146,14 +146,16 @@ def plan_past_of_company(
     }
 
 
-def plan_records_of_past(acts: Acts, past: dict[str, JobPast], newcomers: Iterator[str]) -> None:
+def seed_records_of_past(
+    acts: PastActs, past: dict[str, JobPast], newcomers: Iterator[str]
+) -> None:
     """Plan what the first company has besides its lines, and the applications of one person."""
     rigger, shipwright = past[RIGGER.posting.title], past[SHIPWRIGHT.posting.title]
     for days_ago, file_name, number, more in IMPORTS:
         people = list(islice(newcomers, number))
         values = {"job": rigger, "file_name": file_name, "people": people, "more": more}
-        rigger.plan_at(days_ago, import_in_past, **values)
-    plan_reports_of_past(acts, shipwright)
+        rigger.plan_at(days_ago, record_import_in_past, **values)
+    plan_records_of_reports(acts, shipwright)
     changes = [each[0] for job in COMPANIES[0].jobs for each in job.capacities]
     stops = [job.stopped for job in COMPANIES[0].jobs if job.stopped is not None]
     PastWebhooks(acts, shipwright.company_id, [*changes, *stops])
@@ -161,10 +163,10 @@ def plan_records_of_past(acts: Acts, past: dict[str, JobPast], newcomers: Iterat
         if title in past:
             past[title].plan_at(days_ago, past[title].add, name=APPLICANT, left_alone=True)
     at_end = acts.clock.end - timedelta(seconds=1)
-    acts.plan(at_end, lambda: schedule_reports_of_demo(shipwright))
+    acts.plan(at_end, lambda: record_report_schedule(shipwright))
 
 
-def names_of_newcomers() -> Iterator[str]:
+def seed_names_of_newcomers() -> Iterator[str]:
     """Yield names in a random order that is always the same; no name twice."""
     names = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES]
     Random("newcomers").shuffle(names)  # noqa: S311  no secret
@@ -172,7 +174,7 @@ def names_of_newcomers() -> Iterator[str]:
 
 
 @contextmanager
-def quiet_past() -> Iterator[None]:
+def seed_past_quietly() -> Iterator[None]:
     """Derive no emails, and log no decisions: neither happened when it is said to have."""
     security = logging.getLogger("security")
     level = security.level
@@ -187,7 +189,7 @@ def quiet_past() -> Iterator[None]:
 
 def seed_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
     """Create a job whose log starts now, with its people, unless it exists; return its id."""
-    job_id = demo_job_id(company, plan.posting.title, WEEKS * 7 * 86_400)
+    job_id = seeded_job_id(company, plan.posting.title, WEEKS * 7 * 86_400)
     if Job.objects.filter(id=job_id).exists():
         return job_id
     create_job(
@@ -207,30 +209,30 @@ def seed_live_job(plan: LiveJob, company: Company, staff: Actor) -> UUID:
     return job_id
 
 
-def _demo_api_key(company: Company) -> str:
+def _seeded_api_key(company: Company) -> str:
     """Return the demo's key. It is kept in a file beside the embedded database."""
     file = STATE_DIR / f"demo_api_key.{company.id}"
     if file.exists() and find_api_key(file.read_text()):
         return file.read_text()
     ApiKey.objects.filter(company=company, name=KEY_NAME).delete()
     _row, key = create_api_key(company_id=company.id, name=KEY_NAME, scopes=USUAL_SCOPES)
-    _keep_demo_secret(file, key)
+    _keep_seeded_secret(file, key)
     return key
 
 
-def _demo_password(company: Company) -> str:
+def _seeded_password(company: Company) -> str:
     """Return the owner's password, kept in a file beside the key. A changed password is kept."""
     file = STATE_DIR / f"demo_password.{company.id}"
     owner = User.objects.get(email=OWNER)
     if not owner.has_usable_password():
-        _keep_demo_secret(file, secrets.token_urlsafe(12))
-        set_first_password(user_id=owner.id, password=file.read_text())
+        _keep_seeded_secret(file, secrets.token_urlsafe(12))
+        set_first_account_password(user_id=owner.id, password=file.read_text())
         return file.read_text()
     kept = file.read_text() if file.exists() else ""
     return kept if kept and owner.check_password(kept) else ""
 
 
-def _keep_demo_secret(path: Path, text: str) -> None:
+def _keep_seeded_secret(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     fresh.touch(mode=0o600)

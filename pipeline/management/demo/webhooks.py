@@ -16,7 +16,7 @@ from django.db.models import Min
 from django.db.models.functions import Now
 
 from pipeline.database.instants import database_now
-from pipeline.management.demo.past import Acts
+from pipeline.management.demo.past import PastActs
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks.client import Answer, Failure, Outgoing, WebhookClient
 from pipeline.webhooks.deliver import RUN_SECONDS, DeliveryRun
@@ -48,7 +48,7 @@ _REFUSED = {
 }
 
 
-class PastReceiver:
+class PastWebhookReceiver:
     """Stand-in for the client of a run, which answers by itself."""
 
     def __init__(self, endpoint_id: UUID) -> None:
@@ -84,7 +84,7 @@ class PastReceiver:
 class PastWebhooks:
     """Endpoint of the demo and its deliveries, as acts of the past."""
 
-    def __init__(self, acts: Acts, company_id: UUID, changes_days_ago: Iterable[float]) -> None:
+    def __init__(self, acts: PastActs, company_id: UUID, changes_days_ago: Iterable[float]) -> None:
         self._acts, self._company_id = acts, company_id
         self._endpoint_id: UUID | None = None
         created = acts.clock.end - timedelta(days=CREATED_DAYS_AGO)
@@ -124,7 +124,7 @@ class PastWebhooks:
         deliveries = WebhookDelivery.objects.filter(endpoint_id=self._endpoint_id)
         new = deliveries.filter(created_at__gt=now)
         new.update(created_at=Now(), round_started_at=Now())
-        client = cast(WebhookClient, PastReceiver(self._endpoint_id))
+        client = cast(WebhookClient, PastWebhookReceiver(self._endpoint_id))
         run = DeliveryRun(client, is_cancelled=lambda: False)
         run.until_nothing_is_due(RUN_SECONDS, TurnToEndWebhookRun())
         ids = deliveries.values("id")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pipeline.line.event_log import logged_time
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.selectors.health import LastSeen, health_of_decay_worker, health_of_task_worker
-from pipeline.stats.site_gauges import read_site_vitals
+from pipeline.stats.site_gauges import read_site_gauges
 from tasks.stats.site import site_dead_depth, site_open_breakers, site_paused_types
 
 # Longer than any pause of a worker that is being replaced.
@@ -19,7 +19,7 @@ WORKERS: dict[str, tuple[Callable[[], LastSeen], str]] = {
 }
 
 
-def worker_findings() -> Iterator[Finding]:
+def background_worker_findings() -> Iterator[Finding]:
     """Check that a worker of each kind was seen in the last 30 seconds."""
     for name, (last_seen, command) in WORKERS.items():
         seen = last_seen()
@@ -30,9 +30,9 @@ def worker_findings() -> Iterator[Finding]:
             yield found_problem(f"No {name} was seen {since}.", f"Start {command}.")
 
 
-def line_findings() -> Iterator[Finding]:
+def background_line_findings() -> Iterator[Finding]:
     """Check that deadlines are settled and no seat is left empty."""
-    vitals = read_site_vitals()
+    vitals = read_site_gauges()
     if vitals.oldest_overdue_seconds > OVERDUE_SECONDS:
         yield found_problem(
             f"{vitals.overdue_jobs} jobs are due to be settled, the first for"
@@ -48,7 +48,7 @@ def line_findings() -> Iterator[Finding]:
         yield found_ok("Deadlines are settled, and no seat is left empty.")
 
 
-def task_findings() -> Iterator[Finding]:
+def background_task_findings() -> Iterator[Finding]:
     """Check for dead letters, open breakers and paused types."""
     dead, breakers, paused = site_dead_depth(), site_open_breakers(), site_paused_types()
     if dead:

@@ -15,11 +15,20 @@ from pipeline.database.binaries import OLDEST_MAJOR
 from pipeline.database.errors import ClusterError
 from pipeline.database.instants import database_now
 from pipeline.database.pooler import SESSION, pooler_faults
-from pipeline.database.replica import REPLICA, ReplicaState, committed_place, state_of_replica
-from pipeline.database.roles import owners_of_tables, role_may_rewrite_log, tables_without_rights
+from pipeline.database.replica import (
+    REPLICA,
+    ReplicaState,
+    committed_place_for_replica,
+    state_of_replica,
+)
+from pipeline.database.roles import (
+    owner_roles_of_tables,
+    role_may_rewrite_log,
+    tables_without_rights_for_role,
+)
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import Event
-from pipeline.selectors.health import missing_migrations, unknown_migrations
+from pipeline.selectors.health import missing_migrations_for_health, unknown_migrations_for_health
 from tasks.listen import TransactionPooler, connect_to_listen
 
 # Without these, a crash of the machine can lose or damage committed data.
@@ -32,7 +41,7 @@ MOST_NAMED = 5
 CLOCK_WARNING_SECONDS, CLOCK_PROBLEM_SECONDS = 2.0, 30.0
 
 
-def connection_findings() -> Iterator[Finding]:
+def database_connection_findings() -> Iterator[Finding]:
     """Connect, and check the version and whether the server accepts writes."""
     try:
         with connection.cursor() as cursor:
@@ -60,7 +69,7 @@ def connection_findings() -> Iterator[Finding]:
         yield found_ok(f"{version}, reached as {user}; the database takes {megabytes} MB.")
 
 
-def server_findings() -> Iterator[Finding]:
+def database_server_findings() -> Iterator[Finding]:
     """Check the server's settings that matter, and how many connections are left."""
     names = [*DURABLE, "autovacuum", "server_encoding", *SESSION]
     with connection.cursor() as cursor:
@@ -98,7 +107,7 @@ def server_findings() -> Iterator[Finding]:
         yield found_ok(f"{used} of {most} connections are in use.")
 
 
-def notification_findings() -> Iterator[Finding]:
+def database_notification_findings() -> Iterator[Finding]:
     """Send a notification to this process; live pages and workers depend on them."""
     try:
         with connect_to_listen(CHANNEL) as listener:
@@ -123,7 +132,7 @@ def notification_findings() -> Iterator[Finding]:
         )
 
 
-def pooler_findings() -> Iterator[Finding]:
+def database_pooler_findings() -> Iterator[Finding]:
     """Check the pooler that web servers connect through, if there is one."""
     if not settings.POOLED_DATABASE:
         return
@@ -137,12 +146,12 @@ def pooler_findings() -> Iterator[Finding]:
     yield from faults or [found_ok("The pooler in DATABASE_URL serves the web servers.")]
 
 
-def replica_findings() -> Iterator[Finding]:
+def database_replica_findings() -> Iterator[Finding]:
     """Check that the replica, if there is one, has replayed what the primary has committed."""
     if REPLICA not in settings.DATABASES:
         return
     try:
-        state = state_of_replica(connections[REPLICA], committed_place())
+        state = state_of_replica(connections[REPLICA], committed_place_for_replica())
     except DatabaseError as error:
         yield found_problem(
             f"The replica in REPLICA_URL cannot be reached: {' '.join(str(error).split())}",
@@ -164,14 +173,14 @@ def replica_findings() -> Iterator[Finding]:
         )
 
 
-def role_findings() -> Iterator[Finding]:
+def database_role_findings() -> Iterator[Finding]:
     """Check the application's rights, who owns the tables, and who may rewrite the log."""
-    if forbidden := tables_without_rights():
+    if forbidden := tables_without_rights_for_role():
         yield found_problem(
-            f"The site's role lacks rights on {_some(forbidden)}.",
+            f"The site's role lacks rights on {_some_names_in_database(forbidden)}.",
             "Run manage.py migrate with MIGRATION_DATABASE_URL, which grants them.",
         )
-    owners = owners_of_tables()
+    owners = owner_roles_of_tables()
     if len(owners) > 1:
         yield found_problem(
             f"The tables belong to several roles: {', '.join(owners)}. Migrations will fail.",
@@ -192,7 +201,7 @@ def role_findings() -> Iterator[Finding]:
         yield found_ok("The site's role has the rights it needs, and cannot rewrite the log.")
 
 
-def trigger_findings() -> Iterator[Finding]:
+def database_trigger_findings() -> Iterator[Finding]:
     """Check that the triggers that protect the log are installed and on."""
     off = []
     for trigger in Event._meta.triggers:  # type: ignore[attr-defined]
@@ -208,21 +217,24 @@ def trigger_findings() -> Iterator[Finding]:
         yield found_ok("The triggers that protect the log are on.")
 
 
-def migration_findings() -> Iterator[Finding]:
+def database_migration_findings() -> Iterator[Finding]:
     """Compare the migrations in the database with those of this code."""
-    missing, unknown = missing_migrations(), unknown_migrations()
+    missing, unknown = missing_migrations_for_health(), unknown_migrations_for_health()
     if missing:
-        yield found_problem(f"Migrations are missing: {_some(missing)}.", "Run manage.py migrate.")
+        yield found_problem(
+            f"Migrations are missing: {_some_names_in_database(missing)}.", "Run manage.py migrate."
+        )
     if unknown:
         yield found_warning(
-            f"This code does not know migrations that the database has: {_some(unknown)}.",
+            "This code does not know migrations that the database has:"
+            f" {_some_names_in_database(unknown)}.",
             "Start the release that the database was migrated to.",
         )
     if not missing and not unknown:
         yield found_ok("All migrations are applied.")
 
 
-def clock_findings() -> Iterator[Finding]:
+def database_clock_findings() -> Iterator[Finding]:
     """Compare this machine's clock with the database's, between two readings of the former."""
     started = time.monotonic()
     before = datetime.now(UTC)
@@ -238,7 +250,7 @@ def clock_findings() -> Iterator[Finding]:
     yield found(text, "Synchronise both machines' clocks, for example with chrony.")
 
 
-def _some(names: list[str]) -> str:
+def _some_names_in_database(names: list[str]) -> str:
     """Join the first names, and say how many are left out."""
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -24,7 +24,7 @@ ZONES = ("Europe/Berlin", "America/New_York", "Asia/Kolkata")
 LEAST_PASSWORD_LENGTH = 12
 
 
-def disk_findings() -> Iterator[Finding]:
+def machine_disk_findings() -> Iterator[Finding]:
     """Check the free space of the folders that this machine writes to."""
     folders = {
         "temporary files": Path(tempfile.gettempdir()),
@@ -44,7 +44,7 @@ def disk_findings() -> Iterator[Finding]:
             yield found_ok(text)
 
 
-def time_zone_findings() -> Iterator[Finding]:
+def machine_time_zone_findings() -> Iterator[Finding]:
     """Check that the data of time zones are installed."""
     known = zoneinfo.available_timezones()
     if lost := [name for name in ZONES if name not in known]:
@@ -56,7 +56,7 @@ def time_zone_findings() -> Iterator[Finding]:
         yield found_ok(f"{len(known)} time zones are known; tzdata {version('tzdata')}.")
 
 
-def static_file_findings() -> Iterator[Finding]:
+def machine_static_file_findings() -> Iterator[Finding]:
     """Check that static files were collected, and that none of this code's is missing."""
     if settings.WHITENOISE_USE_FINDERS:
         if settings.EMBEDDED_POSTGRES:
@@ -78,7 +78,7 @@ def static_file_findings() -> Iterator[Finding]:
         yield found_ok(f"{len(names)} static files are collected.")
 
 
-def anchor_findings() -> Iterator[Finding]:
+def machine_anchor_findings() -> Iterator[Finding]:
     """Check that this process can write the anchors, and that nobody else can read their key."""
     path, key = settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE
     for name, file in (("ANCHOR_FILE", path), ("ANCHOR_KEY_FILE", key)):
@@ -97,10 +97,10 @@ def anchor_findings() -> Iterator[Finding]:
     yield found_ok(f"Anchors are written to {path}, {path.stat().st_size // 1_000} kB so far.")
 
 
-def secret_findings() -> Iterator[Finding]:
+def machine_secret_findings() -> Iterator[Finding]:
     """Check secrets that the settings accept but that are weak, or that others can read."""
     found = []
-    if env.METRICS_TOKEN and env.is_weak_secret(env.METRICS_TOKEN):
+    if env.METRICS_TOKEN and env.is_weak_secret_in_env(env.METRICS_TOKEN):
         found.append(
             found_warning(
                 "METRICS_TOKEN is easy to guess.",

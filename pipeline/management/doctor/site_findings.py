@@ -9,16 +9,16 @@ from django.conf import settings
 from django.core import checks
 from django.core.mail import EmailMessage, get_connection
 
-from pipeline.config.checks import is_public_site
+from pipeline.config.checks import is_public_site_for_checks
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 
 _SUBJECT = "Next in Line: a test email"
 _TEXT = "manage.py doctor sent this email. If you can read it, the site can send emails."
 
 
-def settings_findings() -> Iterator[Finding]:
+def site_settings_findings() -> Iterator[Finding]:
     """Run Django's checks; those for deployment only where a site is deployed."""
-    is_deployed = settings.EMBEDDED_POSTGRES is None or is_public_site()
+    is_deployed = settings.EMBEDDED_POSTGRES is None or is_public_site_for_checks()
     found = [
         message
         for message in checks.run_checks(include_deployment_checks=is_deployed)
@@ -33,7 +33,7 @@ def settings_findings() -> Iterator[Finding]:
         yield found_ok(f"manage.py check finds nothing.{scope}")
 
 
-def email_findings(*, send_to: str = "") -> Iterator[Finding]:
+def site_email_findings(*, send_to: str = "") -> Iterator[Finding]:
     """Connect to the email server; send an email to `send_to`, if given."""
     if settings.EMAIL_BACKEND.endswith((".dummy.EmailBackend", ".console.EmailBackend")):
         yield found_problem(
@@ -42,7 +42,7 @@ def email_findings(*, send_to: str = "") -> Iterator[Finding]:
         )
         return
     domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
-    if "." not in domain and is_public_site():
+    if "." not in domain and is_public_site_for_checks():
         yield found_warning(
             f"MAIL_FROM is an address at {domain or 'no domain'}, so emails may be refused.",
             "Set MAIL_FROM to an address at your own domain.",

@@ -66,7 +66,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
         events = my_last_events(seen.application.id, most=LAST_EVENTS)
         return {
             "card": cards_with_prospects([card])[0],
-            "picture": _picture_of_mine(card),
+            "picture": _picture_in_my_application(card),
             "moved": moved,
             "why_moved": explain_moved_position(moved) if moved else "",
             "lines": [card_timeline_entry(event) for event in events.rows],
@@ -128,7 +128,7 @@ def withdraw_my_application(request: HttpRequest, application_id: UUID) -> HttpR
     if not card.may_withdraw:
         messages.info(request, "This application has ended, so there is nothing to withdraw.")
         return redirect("my_application", application_id)
-    context = {"card": card, "then": consequence_of_my_withdrawal(card)}
+    context = {"card": card, "then": withdrawal_of_my_application(card)}
     return render(request, "applicant/withdraw.html", context)
 
 
@@ -159,7 +159,7 @@ def take_over_my_application(request: HttpRequest, application_id: UUID) -> Http
     return redirect("my_application", application_id)
 
 
-def _picture_of_mine(card: ApplicationCard) -> LinePicture | None:
+def _picture_in_my_application(card: ApplicationCard) -> LinePicture | None:
     """Draw the line with the applicant in it, while they are in it."""
     seats = {"active": "active", "offered": "pending"}
     if card.state == "waiting":
@@ -167,7 +167,7 @@ def _picture_of_mine(card: ApplicationCard) -> LinePicture | None:
     return LinePicture.of(card.job, mine=seats[card.state]) if card.state in seats else None
 
 
-def consequence_of_my_withdrawal(card: ApplicationCard) -> str:
+def withdrawal_of_my_application(card: ApplicationCard) -> str:
     """Say what happens to the applicant's place or seat if they withdraw now."""
     if card.state == "waiting":
         position, waiting = card.seen.position or 1, card.seen.people_waiting
@@ -182,10 +182,10 @@ def consequence_of_my_withdrawal(card: ApplicationCard) -> str:
     if card.state == "unverified":
         return "No seat is held or offered. If you withdraw, the application ends at once."
     has = "You have a seat." if card.state == "active" else "You have been offered a seat."
-    return f"{has} {_seat_after_my_withdrawal(card.job)}"
+    return f"{has} {_seat_in_my_withdrawn_application(card.job)}"
 
 
-def _seat_after_my_withdrawal(job: Job) -> str:
+def _seat_in_my_withdrawn_application(job: Job) -> str:
     """Say what happens to a seat that an applicant gives up.
 
     After settling, an open job has free seats only if nobody on the waitlist can be offered one.

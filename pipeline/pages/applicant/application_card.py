@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import MOVES, Move, Outcome, Status
-from pipeline.forecast.statements import read_prospects
-from pipeline.line.effects import has_just_missed
+from pipeline.forecast.statements import read_prospects_with_statements
+from pipeline.line.misses import has_just_missed
 from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.my_applications import Mine
@@ -196,7 +196,7 @@ def cards_with_prospects(cards: Collection[ApplicationCard]) -> list[Application
         if card.state == CardState.WAITING.value and card.job.status == JobStatus.OPEN
         if not card.standing.is_deferring
     }
-    known = read_prospects(waiting) if waiting else {}
+    known = read_prospects_with_statements(waiting) if waiting else {}
     return [
         replace(card, prospect=describe_prospect(known[card.job.id]))
         if card.job.id in known and not card.standing.is_deferring

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from applicants.browser import new_browser_handle, remember_address_in_browser
 from applicants.codes import Requester
 from applicants.models import Applicant
-from applicants.services import remember_time_zone
+from applicants.services import remember_applicant_time_zone
 from jobs.models import Job
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, DrawFull, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind, Status
@@ -23,7 +23,7 @@ from pipeline.pages.applicant.openings import opening_form, show_opening
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
-from pipeline.selectors.jobs import job_facts
+from pipeline.selectors.jobs import read_job_facts
 from pipeline.selectors.my_applications import my_live_application
 from pipeline.services.apply import apply as join_line
 from pipeline.services.apply_unverified import apply_unverified
@@ -56,7 +56,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         limit_page_rate(request, "anonymous_apply")
         limit_rate_of_codes(request, address)
         requester = Requester(handle, client_address(request))
-        apply_unverified(job=job_facts(job.id), name=name, email=address, requester=requester)
+        apply_unverified(job=read_job_facts(job.id), name=name, email=address, requester=requester)
     except (JobNotOpen, DrawFull) as error:
         messages.error(request, error_message_for(error))
         return redirect("opening", job_id)
@@ -73,7 +73,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 def _apply_signed_in(request: HttpRequest, job: Job, person: Applicant, name: str) -> HttpResponse:
     actor = Actor(ActorKind.APPLICANT, person.id)
     if person.time_zone != (zone := get_current_timezone_name()):
-        remember_time_zone(person.id, zone)  # before the email about it is written
+        remember_applicant_time_zone(person.id, zone)  # before the email about it is written
     try:
         created = join_line(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
     except AlreadyApplied:

@@ -19,8 +19,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from applicants import browser
-from applicants.mail import masked_address
-from applicants.services import remember_time_zone
+from applicants.addresses import masked_address
+from applicants.services import remember_applicant_time_zone
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail.links import Offer, read_offer_link_token
@@ -75,7 +75,7 @@ def confirm_by_button(request: HttpRequest) -> HttpResponse:
         messages.success(request, CONFIRMED)
         return redirect("confirm_offer", token)
     browser.sign_in_browser(request, read_person(person_id))
-    remember_time_zone(person_id, timezone.get_current_timezone_name())
+    remember_applicant_time_zone(person_id, timezone.get_current_timezone_name())
     verify_applications_of(person_id)
     messages.success(request, CONFIRMED)
     response = redirect("my_application", offer.application_id)

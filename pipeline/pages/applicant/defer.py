@@ -18,9 +18,8 @@ from pipeline.domain.errors import IllegalMove, NotDeferrable
 from pipeline.domain.states import DEFER_WITHIN, Actor, ActorKind
 from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
-from pipeline.pages.draws import moment_of_form
 from pipeline.pages.error_messages import error_message_for
-from pipeline.pages.forms import PlainForm
+from pipeline.pages.forms import PlainForm, moment_of_form
 from pipeline.selectors.jobs import read_job
 from pipeline.services.defer import defer
 

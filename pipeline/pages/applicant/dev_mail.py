@@ -18,7 +18,7 @@ from pipeline.mail import dev_mailbox
 from pipeline.notifications import previews
 from pipeline.pages.page_urls import page_url_with
 from pipeline.selectors.page import Page
-from pipeline.web.client_address import is_developer
+from pipeline.web.client_address import is_client_developer
 
 ON_ONE_PAGE = 50
 # An email brings its styles along, and must load nothing.
@@ -35,7 +35,7 @@ _OF_AN_EMAIL = {
 @require_safe
 def dev_mails(request: HttpRequest) -> HttpResponse:
     """List the newest emails, all or those to one address."""
-    _only_for_developers(request)
+    _dev_mail_only_for_developers(request)
     to, before = request.GET.get("to", "").strip().lower(), request.GET.get("before", "")
     kept = [mail for mail in dev_mailbox.newest_dev_mails() if to in mail.to.lower()]
     page = Page.cut([mail for mail in kept if not before or mail.name < before], ON_ONE_PAGE)
@@ -53,7 +53,7 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
 @require_safe
 def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as text."""
-    _only_for_developers(request)
+    _dev_mail_only_for_developers(request)
     mail = dev_mailbox.read_dev_mail(name)
     if mail is None:
         raise Http404
@@ -65,7 +65,7 @@ def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as HTML, the way a mail program does: with its own styles, without scripts."""
-    _only_for_developers(request)
+    _dev_mail_only_for_developers(request)
     mail = dev_mailbox.read_dev_mail(name)
     if mail is None or not mail.html:
         raise Http404
@@ -76,7 +76,7 @@ def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email, with made-up names, as text and with its calendar entry."""
-    _only_for_developers(request)
+    _dev_mail_only_for_developers(request)
     sample = previews.preview_of(kind)
     if sample is None:
         raise Http404
@@ -88,13 +88,13 @@ def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview_html(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email as HTML."""
-    _only_for_developers(request)
+    _dev_mail_only_for_developers(request)
     sample = previews.preview_of(kind)
     if sample is None:
         raise Http404
     return HttpResponse(sample.html)
 
 
-def _only_for_developers(request: HttpRequest) -> None:
-    if not (settings.DEV_MAIL and is_developer(request)):
+def _dev_mail_only_for_developers(request: HttpRequest) -> None:
+    if not (settings.DEV_MAIL and is_client_developer(request)):
         raise Http404

@@ -13,10 +13,10 @@ from django.views.decorators.vary import vary_on_cookie
 from jobs.models import JobStatus
 from pipeline.domain.contests import ContestReason
 from pipeline.domain.states import Reason
-from pipeline.forecast.statements import read_prospects
+from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.pages.access import public_job
-from pipeline.pages.draws import draw_of_job
-from pipeline.stats.job_facts import FEWEST_SHOWN, public_counts_of
+from pipeline.pages.draws import draw_time_on_pages
+from pipeline.stats.public_facts import FEWEST_SHOWN, public_facts_of
 from pipeline.wording.contest_words import CONTEST_REASON_WORDS
 from pipeline.wording.english import capitalized
 from pipeline.wording.event_words import REASON_WORDS
@@ -35,9 +35,13 @@ REASON_WORDS_OF_REMOVALS = {"NONE": "No reason given"} | {
 def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the rules of a job's line and how often what happened. A draft: only its company."""
     job = public_job(request, job_id)
-    counts = public_counts_of(job)
+    counts = public_facts_of(job)
     is_open = job.status == JobStatus.OPEN and not job.awaits_draw
-    prospect = read_prospects({job.id: job.people_waiting + 1}).get(job.id) if is_open else None
+    prospect = (
+        read_prospects_with_statements({job.id: job.people_waiting + 1}).get(job.id)
+        if is_open
+        else None
+    )
     removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
     back = [
         (capitalized(CONTEST_REASON_WORDS[ContestReason(code)]), count)
@@ -47,7 +51,7 @@ def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "job": job,
         "counts": counts,
         "fewest": FEWEST_SHOWN,
-        "rules": explain_line(job.policy, job.capacity, draw_of_job(job)),
+        "rules": explain_line(job.policy, job.capacity, draw_time_on_pages(job)),
         "prospect": describe_prospect(prospect) if prospect else NOT_KNOWN,
         "removals": removals,
         "given_back": back,

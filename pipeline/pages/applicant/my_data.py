@@ -18,7 +18,7 @@ from pipeline.domain.errors import ClockMoving
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.privacy.erase import erase_person
 from pipeline.privacy.erase_files import imported_rows_to_erase
-from pipeline.privacy.my_data import everything_about
+from pipeline.privacy.my_data import my_data_about
 
 security = logging.getLogger("security")
 
@@ -41,7 +41,7 @@ class EraseForm(forms.Form):
 @for_applicants
 def my_data(request: HttpRequest) -> HttpResponse:
     """Describe the stored data."""
-    kept = everything_about(_person_of_my_data(request))
+    kept = my_data_about(_person_of_my_data(request))
     return render(request, "applicant/my_data.html", {"kept": kept, "live": _live_in_my_data(kept)})
 
 
@@ -54,7 +54,7 @@ def download_my_data(request: HttpRequest) -> HttpResponse:
     imports, files_not_searched = imported_rows_to_erase(person.email)
     kept = {
         "taken_at": timezone.now(),
-        **everything_about(person),
+        **my_data_about(person),
         "imports": imports,
         "imported_files_not_searched": files_not_searched,
     }
@@ -82,7 +82,7 @@ def erase_my_data(request: HttpRequest) -> HttpResponse:
         response = redirect("openings")
         forget_address_in_browser(response)
         return response
-    context = {"form": form, "live": _live_in_my_data(everything_about(person))}
+    context = {"form": form, "live": _live_in_my_data(my_data_about(person))}
     return render(request, "applicant/erase.html", context, status=422 if form.is_bound else 200)
 
 

@@ -14,7 +14,13 @@ from django.views.decorators.http import require_safe
 from pipeline.domain.states import EventType
 from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
-from pipeline.pages.charts import Chart, Tick, chart_steps, count_ticks, time_ticks
+from pipeline.pages.charts import (
+    Chart,
+    ChartTick,
+    chart_steps,
+    chart_ticks_of_count,
+    chart_ticks_of_time,
+)
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.jobs import read_job
 from pipeline.stats.position_history import MOST_EVENTS, PositionStep, position_history_of
@@ -58,7 +64,7 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
     start, end = steps[0].at, max(now, steps[-1].at)
     whole = max((end - start).total_seconds(), 1)
     worst = max(step.position or 0 for step in placed)
-    top, ticks = count_ticks(worst)
+    top, ticks = chart_ticks_of_count(worst)
     every = max(1, len(steps) // POINTS)
     shown = [step for number, step in enumerate(steps) if step.event or number % every == 0]
     points = [
@@ -72,14 +78,14 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
         ident="places",
         title="Your place in line over time",
         description=(
-            f"The best place was {best:,}, the worst {worst:,}, the last one {last:,}."
-            " While there was no place, the curve is at the top."
+            f"Best place {best:,}, worst {worst:,}, latest {last:,}. The line is at the top when"
+            " you had no place."
         ),
-        x=time_ticks(start, end, timezone.get_current_timezone()),
-        y=[Tick(1 - tick.at, tick.label) for tick in ticks],
+        x=chart_ticks_of_time(start, end, timezone.get_current_timezone()),
+        y=[ChartTick(1 - tick.at, tick.label) for tick in ticks],
         curves=[chart_steps("waiting", "Place", [*points, (1.0, points[-1][1])], area=False)],
         marks=[
-            Tick(
+            ChartTick(
                 (step.at - start).total_seconds() / whole,
                 EVENT_WORDS[EventType(step.event)].applicant if step is own[-1] else "",
             )

@@ -30,7 +30,7 @@ MOST_ROWS = 50_000
 @for_applicants
 def show_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show a signed receipt of the application, and offer it as a file, with the log."""
-    card, receipt, refusal, status = _receipt_to_show(request, application_id)
+    card, receipt, refusal, status = _my_receipt_to_show(request, application_id)
     parts = range(0, receipt["seq"], MOST_ROWS) if receipt else ()
     context = {
         "card": card,
@@ -45,17 +45,17 @@ def show_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
 @for_applicants
 def download_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Return a signed receipt of the application as a JSON file."""
-    card, receipt, refusal, status = _receipt_to_show(request, application_id)
+    card, receipt, refusal, status = _my_receipt_to_show(request, application_id)
     if not receipt:
         context = {"card": card, "refusal": refusal}
         return render(request, "applicant/my_receipt.html", context, status=status)
     response = JsonResponse(receipt, json_dumps_params={"indent": 2, "ensure_ascii": False})
-    return _as_private_file(response, f"receipt-{receipt['seq']}.json")
+    return _my_receipt_as_file(response, f"receipt-{receipt['seq']}.json")
 
 
 @require_safe
 @for_applicants
-def download_my_line_log(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+def download_log_for_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Stream the log of the application's line without names, one JSON object per line.
 
     Returns at most MOST_ROWS events, after the event `after`.
@@ -66,7 +66,7 @@ def download_my_line_log(request: HttpRequest, application_id: UUID) -> HttpResp
     try:
         limit_page_rate(request, "verify", f"applicant {person.id}")
     except TooOften as error:
-        context = {"card": _card_of_receipt(application_id), "refusal": str(error)}
+        context = {"card": _card_of_my_receipt(application_id), "refusal": str(error)}
         return render(request, "applicant/my_receipt.html", context, status=429)
     job = read_job(seen.application.job_id)
     upto = min(job.seq, after + MOST_ROWS)
@@ -76,15 +76,15 @@ def download_my_line_log(request: HttpRequest, application_id: UUID) -> HttpResp
     )
     pieces = formatted_pieces(lines, characters=PIECE, first_at_once=True)
     response = StreamingHttpResponse(pieces, content_type="application/jsonl")
-    return _as_private_file(response, f"log-{after + 1}-{upto}.jsonl")
+    return _my_receipt_as_file(response, f"log-{after + 1}-{upto}.jsonl")
 
 
-def _receipt_to_show(
+def _my_receipt_to_show(
     request: HttpRequest, application_id: UUID
 ) -> tuple[ApplicationCard, dict[str, Any], str, int]:
     """Return the card, and a new receipt or else why there is none and the status that says so."""
     person, _ = own_application(request, application_id)
-    card = _card_of_receipt(application_id)
+    card = _card_of_my_receipt(application_id)
     try:
         limit_page_rate(request, "verify", f"applicant {person.id}")
         return card, issue_receipt(application_id), "", 200
@@ -96,12 +96,12 @@ def _receipt_to_show(
         return card, {}, "Another receipt of this line is being prepared. Try again soon.", 503
 
 
-def _card_of_receipt(application_id: UUID) -> ApplicationCard:
+def _card_of_my_receipt(application_id: UUID) -> ApplicationCard:
     seen = read_application(application_id)
     return ApplicationCard.of(seen, read_job(seen.application.job_id))
 
 
-def _as_private_file(response: HttpResponseBase, name: str) -> Any:
+def _my_receipt_as_file(response: HttpResponseBase, name: str) -> Any:
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["Cache-Control"] = "private, no-store"
     return response

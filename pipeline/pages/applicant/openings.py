@@ -17,10 +17,10 @@ from django.views.decorators.http import require_safe
 
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
-from pipeline.forecast.statements import read_prospects
+from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.models import PlannedSeats
 from pipeline.pages.access import current_applicant, current_memberships, public_job
-from pipeline.pages.draws import draw_of_job
+from pipeline.pages.draws import draw_time_on_pages
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.jobs import read_open_jobs
@@ -71,7 +71,7 @@ def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job, person = public_job(request, job_id), current_applicant(request)
     mine = my_live_application(person.id, job.id) if person else None
     plans = planned_seats_of_job(job.id)
-    side = _side_of_visitor(request, job)
+    side = _visitor_of_opening(request, job)
     period = int(timezone.now().timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
@@ -111,16 +111,16 @@ def _opening_context(
     plans: list[PlannedSeats],
     mine: UUID | None,
 ) -> dict[str, Any]:
-    is_staff, is_own = _side_of_visitor(request, job)
+    is_staff, is_own = _visitor_of_opening(request, job)
     return {
         "job": job,
         "news": _news_of_opening(job),
         "picture": LinePicture.of(job),
         "public_link": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
-        "prospect": _prospect_of_newcomer(job),
+        "prospect": _prospect_in_opening(job),
         "plans": plans,
-        "rules": explain_line(job.policy, job.capacity, draw_of_job(job)),
+        "rules": explain_line(job.policy, job.capacity, draw_time_on_pages(job)),
         "form": form,
         "is_staff": is_staff,
         "is_own": is_own,
@@ -129,7 +129,7 @@ def _opening_context(
     }
 
 
-def _side_of_visitor(request: HttpRequest, job: Job) -> tuple[bool, bool]:
+def _visitor_of_opening(request: HttpRequest, job: Job) -> tuple[bool, bool]:
     """Return whether the visitor is a member of a company, and of this job's company."""
     companies = {member.company_id for member in current_memberships(request)}
     return bool(companies), job.company_id in companies
@@ -144,11 +144,11 @@ def _news_of_opening(job: Job) -> str:
     return "A seat is free now." if job.seats_free else "All seats are taken."
 
 
-def _prospect_of_newcomer(job: Job) -> str:
+def _prospect_in_opening(job: Job) -> str:
     """Say how long a person who applies now will probably wait; nothing if a seat is free."""
     if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw:
         return ""
-    found = read_prospects({job.id: job.people_waiting + 1}).get(job.id)
+    found = read_prospects_with_statements({job.id: job.people_waiting + 1}).get(job.id)
     return describe_prospect(found) if found else NOT_KNOWN
 
 

@@ -39,14 +39,14 @@ def check_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
         "form": form,
         "busy": busy,
         "verdict": verdict,
-        "result": result_of_receipt(verdict, card.job) if verdict else "",
+        "result": result_of_receipt_check(verdict, card.job) if verdict else "",
         "is_good": verdict is not None and verdict.is_sound and verdict.known is not False,
         "noted": form.noted if verdict else None,
     }
     return render(request, "applicant/receipt.html", context, status=status)
 
 
-def result_of_receipt(verdict: Verdict, job: Job) -> str:
+def result_of_receipt_check(verdict: Verdict, job: Job) -> str:
     """Describe the result without naming anybody: the differences are for the company."""
     if verdict.chain != "ok" or not verdict.is_sound:
         return (

@@ -18,8 +18,8 @@ from applicants import browser
 from applicants.codes import LIFETIME, Requester, send_code
 from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
-from applicants.services import remember_time_zone
-from applicants.sign_in import CodeRefused, prove_address
+from applicants.services import remember_applicant_time_zone
+from applicants.sign_in import CodeRefused, prove_address_to_sign_in
 from pipeline.domain.errors import JobNotFound
 from pipeline.pages.access import current_applicant
 from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
@@ -68,7 +68,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def enter_code(request: HttpRequest) -> HttpResponse:
+def enter_sign_in_code(request: HttpRequest) -> HttpResponse:
     """Check the code and sign in; with `again`, send a new code."""
     kept = browser.address_to_prove_in_browser(request)
     if kept is None:
@@ -83,7 +83,9 @@ def enter_code(request: HttpRequest) -> HttpResponse:
         return _sign_in_code_page(request, form, kept, status=422)
     try:
         limit_page_rate(request, "code_try")
-        person = prove_address(email=email, code=form.cleaned_data["code"], requester=handle)
+        person = prove_address_to_sign_in(
+            email=email, code=form.cleaned_data["code"], requester=handle
+        )
     except TooOften as refused:
         form.add_error(None, str(refused))
         return _sign_in_too_often(refused, _sign_in_code_page(request, form, kept, status=429))
@@ -96,7 +98,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
 def _sign_in_person(request: HttpRequest, person: Applicant, after: str) -> HttpResponse:
     """Sign in a person who has proved the address, and verify their applications."""
     browser.sign_in_browser(request, person)
-    remember_time_zone(person.id, get_current_timezone_name())
+    remember_applicant_time_zone(person.id, get_current_timezone_name())
     if verified := verify_applications_of(person.id):
         which = plural(verified, "Your application counts", "Your applications count")
         messages.success(request, f"Your email address is verified. {which} from now on.")

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from pipeline.mail.links import read_unsubscribe_token
+from pipeline.mail.links import read_unsubscribe_link_token
 from pipeline.notifications.subscriptions import WORDS, stop_subscription
 
 
@@ -21,7 +21,7 @@ from pipeline.notifications.subscriptions import WORDS, stop_subscription
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Show what would end; on POST, end it."""
-    found = read_unsubscribe_token(token)
+    found = read_unsubscribe_link_token(token)
     if found is None or found[0] not in WORDS:
         return render(request, "applicant/unsubscribe.html", {"what": ""}, status=404)
     what, of = found

@@ -12,14 +12,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from pipeline.background.catalog import COMPANY_TYPES
-from pipeline.background.tasks import MOST_COUNTED, DeadOfType, dead_tasks_by_type, tasks_of
+from pipeline.background.dead_letters import MOST_COUNTED, DeadLettersOfType, dead_letters_by_type
+from pipeline.background.tasks import tasks_of
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, member_of_sent_form, require_access
 from pipeline.pages.background import task_descriptions
-from pipeline.pages.background.error_details import error_line
+from pipeline.pages.background.error_details import error_details_in_line
 from pipeline.pages.background.task_actions import (
-    task_actor_of_member,
+    actor_of_task_action,
     words_of_refused_task_action,
 )
 from pipeline.pages.background.task_rows import task_rows_of
@@ -36,7 +37,7 @@ SHOWN = 25
 class DeadLetterGroup:
     """The dead letters of one type."""
 
-    of: DeadOfType
+    of: DeadLettersOfType
     title: str
     newest: str
 
@@ -66,9 +67,11 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
     )
     groups = [
         DeadLetterGroup(
-            each, task_descriptions.describe_task_type(each.key), error_line(each.newest_error)
+            each,
+            task_descriptions.describe_task_type(each.key),
+            error_details_in_line(each.newest_error),
         )
-        for each in dead_tasks_by_type(member.company.id)
+        for each in dead_letters_by_type(member.company.id)
     ]
     last = page.rows[-1].id if page.more else None
     context: dict[str, Any] = {
@@ -94,7 +97,7 @@ def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
     try:
         count = dead_letters.replay_dead_letters(
             key,
-            actor=task_actor_of_member(member),
+            actor=actor_of_task_action(member),
             limit=dead_letters.MOST_AT_ONCE,
             owner_id=member.company.id,
             confirmed="confirmed" in request.POST,
@@ -109,7 +112,7 @@ def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
-def act_on_ticked(request: HttpRequest) -> HttpResponse:
+def act_on_ticked_dead_letters(request: HttpRequest) -> HttpResponse:
     """Replay or discard the dead letters that were ticked; the others of them are named."""
     member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
     acts = {"replay": dead_letters.replay_dead_letter, "discard": dead_letters.discard_dead_letter}
@@ -119,7 +122,7 @@ def act_on_ticked(request: HttpRequest) -> HttpResponse:
     done, refused = 0, set()
     for text in request.POST.getlist("task")[:SHOWN]:
         try:
-            act(UUID(text), actor=task_actor_of_member(member), owner_id=member.company.id)
+            act(UUID(text), actor=actor_of_task_action(member), owner_id=member.company.id)
         except ValueError:
             continue
         except TaskError as error:

@@ -30,14 +30,14 @@ def error_details_of(errors: list[Mapping[str, Any]]) -> list[Failure]:
     return [
         Failure(
             int(error.get("attempt") or 0),
-            error_line(error),
+            error_details_in_line(error),
             error_without_paths(str(error.get("traceback") or "")).strip(),
         )
         for error in reversed(errors)
     ]
 
 
-def error_line(error: Mapping[str, Any] | None) -> str:
+def error_details_in_line(error: Mapping[str, Any] | None) -> str:
     """Return an error in one line, like "ValueError: no such week"."""
     given = error or {}
     name = str(given.get("class") or "Error").rpartition(".")[2]

@@ -14,7 +14,7 @@ from tasks.payloads import HIDDEN
 LONGEST_SLEEP = 300
 
 
-class SleepForm(PlainForm):
+class SleepTaskForm(PlainForm):
     """Form for a test task that sleeps."""
 
     seconds = forms.IntegerField(
@@ -28,7 +28,7 @@ class SleepForm(PlainForm):
         return {"seconds": seconds} if then == "done" else {"seconds": seconds, "then": then}
 
 
-class PayloadForm(PlainForm):
+class TaskPayloadForm(PlainForm):
     """Form for a payload as JSON. Keeps the text exactly as typed."""
 
     payload = forms.CharField(

@@ -31,9 +31,9 @@ from pipeline.pages.access import (
     member_of_sent_form,
     require_access,
 )
-from pipeline.pages.background.forms import SleepForm
+from pipeline.pages.background.forms import SleepTaskForm
 from pipeline.pages.background.run_charts import run_charts
-from pipeline.pages.background.task_actions import attempt_task_action, task_actor_of_member
+from pipeline.pages.background.task_actions import actor_of_task_action, attempt_task_action
 from pipeline.pages.background.task_rows import LATE, task_row_moves_soon, task_rows_of
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
@@ -91,17 +91,17 @@ def overview(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _start_from_overview(request)
     member = require_access(current_member(request), Action.READ_COMPANY)
-    return _overview_page(request, member, SleepForm(initial={"seconds": 20}))
+    return _overview_page(request, member, SleepTaskForm(initial={"seconds": 20}))
 
 
 def _start_from_overview(request: HttpRequest) -> HttpResponse:
     member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
-    form = SleepForm(request.POST)
+    form = SleepTaskForm(request.POST)
 
     def start_overview_task() -> object:
         return start_tasks(
             company_id=member.company.id,
-            producer=task_actor_of_member(member),
+            producer=actor_of_task_action(member),
             requests=[TaskRequest("demo.sleep", form.payload())],
         )
 
@@ -117,7 +117,7 @@ def _start_from_overview(request: HttpRequest) -> HttpResponse:
 
 
 def _overview_page(
-    request: HttpRequest, member: Member, form: SleepForm, *, status: int = 200
+    request: HttpRequest, member: Member, form: SleepTaskForm, *, status: int = 200
 ) -> HttpResponse:
     company_id = member.company.id
     chosen, type_key = _filter_of_overview(request)

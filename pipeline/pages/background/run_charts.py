@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.utils import timezone
 
-from pipeline.pages.charts import Chart, Tick, chart_bars, count_ticks
+from pipeline.pages.charts import Chart, ChartTick, chart_bars, chart_ticks_of_count
 from pipeline.wording.english import short_duration
 from tasks.stats.owner import RecentRuns
 
@@ -42,7 +42,7 @@ def run_charts(runs: Sequence[RecentRuns]) -> list[RunChart]:
 def _run_chart(
     runs: Sequence[RecentRuns], ident: str, title: str, numbers: list[int], says: str
 ) -> RunChart:
-    top, y = count_ticks(max(numbers))
+    top, y = chart_ticks_of_count(max(numbers))
     times = [f"{timezone.localtime(each.start):%H:%M}" for each in runs]
     unit = "s" if ident == "latency" else "tasks"
     labels = [f"{time}: {number:,} {unit}" for time, number in zip(times, numbers, strict=True)]
@@ -51,7 +51,7 @@ def _run_chart(
         ident=f"runs-{ident}",
         title=title,
         description=says,
-        x=[Tick(n / len(runs), time) for n, time in enumerate(times) if n % 4 == 0],
+        x=[ChartTick(n / len(runs), time) for n, time in enumerate(times) if n % 4 == 0],
         y=y,
         bars=chart_bars(numbers, labels, top, kind=kind),
     )

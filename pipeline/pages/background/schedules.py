@@ -40,8 +40,8 @@ from pipeline.pages.background.schedule_form import (
     initial_schedule_form,
 )
 from pipeline.pages.background.task_actions import (
+    actor_of_task_action,
     attempt_task_action,
-    task_actor_of_member,
     words_of_refused_task_action,
 )
 from pipeline.pages.background.task_rows import task_rows_of
@@ -107,7 +107,7 @@ def new_schedule(request: HttpRequest) -> HttpResponse:
             company_id=member.company.id,
             plan=form.plan(),
             schedule_id=form.cleaned_data["schedule_id"],
-            actor=task_actor_of_member(member),
+            actor=actor_of_task_action(member),
         )
 
     if _is_schedule_saved(request, form, create_schedule_from_form):
@@ -132,7 +132,7 @@ def edit_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
             company_id=member.company.id,
             schedule_id=schedule.id,
             changes=changes,
-            actor=task_actor_of_member(member),
+            actor=actor_of_task_action(member),
         )
 
     if _is_schedule_saved(request, form, change_schedule_from_form):
@@ -201,7 +201,7 @@ def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
             company_id=member.company.id,
             schedule_id=schedule_id,
             changes={"enabled": on},
-            actor=task_actor_of_member(member),
+            actor=actor_of_task_action(member),
         )
     except TaskError as error:
         messages.error(request, words_of_refused_task_action(error))
@@ -223,7 +223,7 @@ def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     delete_company_schedule(
         company_id=member.company.id,
         schedule_id=schedule_id,
-        actor=task_actor_of_member(member),
+        actor=actor_of_task_action(member),
     )
     messages.success(request, f"Schedule “{schedule.name}” deleted.")
     return redirect("schedules")
@@ -261,7 +261,7 @@ def run_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
             company_id=member.company.id,
             schedule_id=schedule_id,
             once=once,
-            producer=task_actor_of_member(member),
+            producer=actor_of_task_action(member),
         )
     except (TaskError, WorkError) as error:
         messages.error(request, words_of_refused_task_action(error))

@@ -14,21 +14,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pipeline.background.catalog import paused_catalogued_types
 from pipeline.background.ownership import ids_not_owned
-from pipeline.background.tasks import (
-    last_event_id_of_task,
-    task_actors_named,
-    task_events_for_people,
-)
+from pipeline.background.task_events import last_task_event_id, task_events_for_people
+from pipeline.background.tasks import task_actors_named
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, require_access, switch_current_member
 from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_details_of
-from pipeline.pages.background.forms import PayloadForm
+from pipeline.pages.background.forms import TaskPayloadForm
 from pipeline.pages.background.overview import POLL_SECONDS
 from pipeline.pages.background.task_actions import (
+    actor_of_task_action,
     attempt_task_action,
-    task_actor_of_member,
     words_of_refused_task_action,
 )
 from pipeline.pages.background.task_history import task_history_entry
@@ -70,7 +67,7 @@ def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     paused = paused_catalogued_types(member.company.id)
     is_held = found.type.key in paused
     state = (
-        last_event_id_of_task(found.id),
+        last_task_event_id(found.id),
         found.status,
         found.progress,
         is_held,
@@ -123,7 +120,7 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     try:
         now = control.cancel(
-            found.id, actor=task_actor_of_member(member), owner_id=member.company.id
+            found.id, actor=actor_of_task_action(member), owner_id=member.company.id
         )
     except WrongStatus as error:
         messages.error(request, words_of_refused_task_action(error))
@@ -141,7 +138,7 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
     try:
         dead_letters.replay_dead_letter(
             found.id,
-            actor=task_actor_of_member(member),
+            actor=actor_of_task_action(member),
             owner_id=member.company.id,
             confirmed="confirmed" in request.POST,
         )
@@ -160,7 +157,7 @@ def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter with an edited payload."""
     member, found = own_task(request, task_id, Action.MANAGE_TASKS)
     shown = _task_page_json(redact_payload(found.type.schema, found.payload))
-    form = PayloadForm(request.POST or None, initial={"payload": shown})
+    form = TaskPayloadForm(request.POST or None, initial={"payload": shown})
     if form.is_valid() and attempt_task_action(
         form, lambda: _replay_edited_task(request, member, found, form), field="payload"
     ):
@@ -177,7 +174,7 @@ def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
 
 
 def _replay_edited_task(
-    request: HttpRequest, member: Member, found: Task, form: PayloadForm
+    request: HttpRequest, member: Member, found: Task, form: TaskPayloadForm
 ) -> None:
     payload = form.cleaned_data["payload"]
     foreign = ids_not_owned(member.company.id, [(found.type.key, payload)])
@@ -186,7 +183,7 @@ def _replay_edited_task(
     dead_letters.edit_and_replay_dead_letter(
         found.id,
         payload,
-        actor=task_actor_of_member(member),
+        actor=actor_of_task_action(member),
         owner_id=member.company.id,
         confirmed=not found.type.sensitive or "confirmed" in request.POST,
     )
@@ -202,7 +199,7 @@ def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
         return render(request, "background/discard.html", {"task": found, "row": row})
     try:
         dead_letters.discard_dead_letter(
-            found.id, actor=task_actor_of_member(member), owner_id=member.company.id
+            found.id, actor=actor_of_task_action(member), owner_id=member.company.id
         )
     except WrongStatus as error:
         messages.error(request, words_of_refused_task_action(error))

@@ -20,7 +20,7 @@ from tasks.errors import (
 )
 
 
-def task_actor_of_member(member: Member) -> str:
+def actor_of_task_action(member: Member) -> str:
     """Return the name under which tasks record a member."""
     return f"member:{member.user.id}"
 

@@ -87,7 +87,7 @@ def describe_task_seconds(value: Any) -> str:
     return f"{value:g} s" if isinstance(value, int | float) else "a while"
 
 
-class TaskProgress(NamedTuple):
+class DescribedTaskProgress(NamedTuple):
     """Progress of a task; `total` is above 0."""
 
     done: int
@@ -100,13 +100,15 @@ class TaskProgress(NamedTuple):
         return min(100, self.done * 100 // self.total)
 
 
-def describe_task_progress(task: Task) -> TaskProgress | None:
+def describe_task_progress(task: Task) -> DescribedTaskProgress | None:
     """Return the last reported progress of a running task, or None."""
     report = task.progress or {}
     total = report.get("total") or 0
     if task.status not in (Status.RUNNING, Status.CANCELLING) or total <= 0:
         return None
-    return TaskProgress(min(report.get("done") or 0, total), total, report.get("note") or "")
+    return DescribedTaskProgress(
+        min(report.get("done") or 0, total), total, report.get("note") or ""
+    )
 
 
 def describe_task_result(task: Task) -> str:

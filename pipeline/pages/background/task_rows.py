@@ -12,7 +12,7 @@ from django.urls import reverse
 from pipeline.background.subjects import Subjects, subjects_of
 from pipeline.background.tasks import task_actors_named
 from pipeline.pages.background import task_descriptions
-from pipeline.pages.background.error_details import error_line
+from pipeline.pages.background.error_details import error_details_in_line
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
@@ -40,7 +40,7 @@ class TaskRow:
     word: str
     tone: str
     who: str
-    progress: task_descriptions.TaskProgress | None
+    progress: task_descriptions.DescribedTaskProgress | None
     result: str
     error: str
     link: tuple[str, str] | None
@@ -96,7 +96,7 @@ def _task_row(
         result=task_descriptions.describe_task_result(task)
         if task.status == Status.SUCCEEDED
         else "",
-        error=error_line(task.errors[-1]) if task.errors else "",
+        error=error_details_in_line(task.errors[-1]) if task.errors else "",
         link=_task_row_link(task, subjects),
         now=now,
         is_held=task.status == Status.PENDING and task.type.key in paused,

@@ -25,7 +25,7 @@ from pipeline.pages.access import (
     member_of_sent_form,
     require_access,
 )
-from pipeline.pages.background.task_actions import task_actor_of_member
+from pipeline.pages.background.task_actions import actor_of_task_action
 from pipeline.pages.background.task_descriptions import describe_task_limits
 from pipeline.wording.english import count
 from tasks import control, registry
@@ -66,7 +66,7 @@ def task_types(request: HttpRequest) -> HttpResponse:
     waiting: Counter[str] = Counter()
     for (name, _priority), depth in owner_depth(member.company.id).items():
         waiting[name.partition("@")[0]] += depth
-    paused = control.types_paused_by_owner(member.company.id)
+    paused = control.paused_types_to_control(member.company.id)
     actors = task_actors_named(set(paused.values()))
     stopped, broken = stopped_catalogued_types(member.company.id)
     cards = [
@@ -88,7 +88,7 @@ def task_types(request: HttpRequest) -> HttpResponse:
 def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
     """Pause a type for this company."""
     member, chosen = _chosen_task_type(request, key)
-    control.pause(key, actor=task_actor_of_member(member), owner_id=member.company.id)
+    control.pause(key, actor=actor_of_task_action(member), owner_id=member.company.id)
     messages.success(
         request,
         f"{chosen.title} is paused. Running tasks will finish; new ones wait until you resume.",
@@ -101,7 +101,7 @@ def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
 def resume_task_type(request: HttpRequest, key: str) -> HttpResponse:
     """Resume a type for this company."""
     member, chosen = _chosen_task_type(request, key)
-    control.resume(key, actor=task_actor_of_member(member), owner_id=member.company.id)
+    control.resume(key, actor=actor_of_task_action(member), owner_id=member.company.id)
     messages.success(request, f"{chosen.title} has resumed.")
     return redirect("work_types")
 

@@ -34,7 +34,7 @@ class NoteForm(PlainForm):
     )
 
 
-class TagForm(PlainForm):
+class AnnotationTagForm(PlainForm):
     """Tag for an application."""
 
     tag = forms.CharField(label="New tag", max_length=TAG_LENGTH, validators=[refuse_lines_in_form])
@@ -47,7 +47,7 @@ class TagForm(PlainForm):
         return tag
 
 
-class LinkForm(PlainForm):
+class AnnotationLinkForm(PlainForm):
     """Link of an application."""
 
     url = forms.URLField(label="Address", max_length=URL_LENGTH, assume_scheme="https")
@@ -98,15 +98,15 @@ BUTTONS: dict[str, tuple[type[PlainForm], Write]] = {
         ),
     ),
     "add_tag": (
-        TagForm,
+        AnnotationTagForm,
         lambda id_, member, given: write.add_tag(application_id=id_, word=given["tag"]),
     ),
     "remove_tag": (
-        TagForm,
+        AnnotationTagForm,
         lambda id_, member, given: write.remove_tag(application_id=id_, word=given["tag"]),
     ),
     "add_link": (
-        LinkForm,
+        AnnotationLinkForm,
         lambda id_, member, given: write.add_link(
             application_id=id_, url=given["url"], label=given["label"]
         ),

@@ -16,16 +16,16 @@ from pipeline.notifications.repeat import repeat_email
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company.annotations import NoteForm
 from pipeline.pages.company.decision_notices import decision_notices
-from pipeline.pages.company.decisions import possible_outcomes_of
-from pipeline.pages.company.reinstatement import is_place_lost
+from pipeline.pages.company.decisions import possible_decisions_on
+from pipeline.pages.company.reinstatement import may_offer_reinstatement
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.annotations import (
     Annotations,
+    annotation_tags_in_job,
     annotations_of,
-    possible_assignees,
-    tags_in_job,
+    possible_assignees_in_annotations,
 )
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.contests import ShownContest, shown_contests
@@ -37,7 +37,7 @@ from pipeline.selectors.emails import (
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.page import Page
 from pipeline.selectors.pending_decisions import pending_decision_on
-from pipeline.selectors.timelines import timeline_of
+from pipeline.selectors.timelines import timeline_of_application
 
 EVENTS_SHOWN = 100
 
@@ -91,7 +91,9 @@ def _company_application_context(
 ) -> dict[str, Any]:
     after = request.GET.get("after", "")
     after_seq = int(after) if after.isdecimal() and len(after) < 19 else 0
-    page: Page[Any] = timeline_of(seen.application.id, after_seq=after_seq, limit=EVENTS_SHOWN)
+    page: Page[Any] = timeline_of_application(
+        seen.application.id, after_seq=after_seq, limit=EVENTS_SHOWN
+    )
     eligible_at, not_before = seen.application.eligible_at, seen.application.not_before
     may_annotate = member.may(Action.ANNOTATE)
     return {
@@ -104,15 +106,15 @@ def _company_application_context(
         "is_deferring": bool(not_before and not_before > seen.now),
         "may_decide": member.may(Action.DECIDE)
         and not decision
-        and bool(possible_outcomes_of(seen)),
+        and bool(possible_decisions_on(seen)),
         **(decision_notices(job.id, member, only=decision.id) if decision else {}),
-        "may_reinstate": member.may(Action.REINSTATE) and is_place_lost(seen, job),
+        "may_reinstate": member.may(Action.REINSTATE) and may_offer_reinstatement(seen, job),
         "contests": contests,
         "may_answer": member.may(Action.ANSWER_CONTEST),
         "kept": kept,
         "may_annotate": may_annotate,
-        "members": possible_assignees(job.company_id) if may_annotate else [],
-        "known_tags": tags_in_job(job.id) if may_annotate else [],
+        "members": possible_assignees_in_annotations(job.company_id) if may_annotate else [],
+        "known_tags": annotation_tags_in_job(job.id) if may_annotate else [],
         "note_form": NoteForm(),
         "emails": emails,
         "may_send_again": member.may(Action.DECIDE),

@@ -20,12 +20,12 @@ from pipeline.selectors.applications import SeenApplication, read_seen_applicati
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
-    ApplicationFilters,
     ListedPage,
     ListOrder,
     ListPlace,
-    list_applications,
-    search_applications,
+    WantedJobApplications,
+    list_job_applications,
+    search_job_applications,
 )
 from pipeline.selectors.search import NamePlace
 from pipeline.selectors.sql import FOUND
@@ -66,7 +66,7 @@ class ListedFilters:
     """Filters that were chosen. Values that are none are left out."""
 
     given: dict[str, str]
-    filters: ApplicationFilters
+    filters: WantedJobApplications
 
     @classmethod
     def of(cls, query: QueryDict) -> ListedFilters:
@@ -87,7 +87,7 @@ class ListedFilters:
         if kept["order"] not in dict(ORDER_CHOICES):
             kept["order"] = ""
         ended = state == "ENDED" or state in Outcome.__members__
-        filters = ApplicationFilters(
+        filters = WantedJobApplications(
             status=Status.INACTIVE if ended else Status(state) if state else None,
             outcome=Outcome(state) if state in Outcome.__members__ else None,
             min_decay_count=int(kept["misses"]) if kept["misses"] else None,
@@ -126,11 +126,13 @@ class ListedFilters:
         """Return a page of the job's applications, by name if there is a search."""
         if search := self.given.get("q"):
             behind = after if isinstance(after, NamePlace) else None
-            return search_applications(
+            return search_job_applications(
                 job.company_id, job.id, search, self.filters, after=behind, limit=limit
             )
         place = after if isinstance(after, ListPlace) else None
-        return list_applications(job.id, self.filters, order=self.order, after=place, limit=limit)
+        return list_job_applications(
+            job.id, self.filters, order=self.order, after=place, limit=limit
+        )
 
     def everybody(self, job: Job, *, most: int, seconds: float = inf) -> Iterator[SeenApplication]:
         """Yield all of the job's applications that match, up to `most`.
@@ -150,7 +152,7 @@ class ListedFilters:
                 raise UnusableFilters("the search took too long. Choose other filters.")
 
 
-def people_in_form(request: HttpRequest, job: Job) -> list[SeenApplication]:
+def filtered_people_in_form(request: HttpRequest, job: Job) -> list[SeenApplication]:
     """Return the job's people whom the form names, or all who match its filters.
 
     In its order, at most MOST_PEOPLE. Raises UnusableFilters.

@@ -23,7 +23,12 @@ from django.views.decorators.http import require_POST, require_safe
 from jobs.models import Job
 from pipeline.decisions.make import MOST_PEOPLE
 from pipeline.domain.permissions import Action
-from pipeline.exports.formats import TYPES, csv_lines, formatted_file_name, formatted_pieces
+from pipeline.exports.formats import (
+    TYPES,
+    formatted_csv_lines,
+    formatted_file_name,
+    formatted_pieces,
+)
 from pipeline.models import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH, SavedView
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.company.application_filters import (
@@ -35,10 +40,14 @@ from pipeline.pages.company.application_filters import (
 from pipeline.pages.company.decision_notices import decision_notices
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.time_limit import time_limited
-from pipeline.selectors.annotations import possible_assignees, row_annotations_of, tags_in_job
+from pipeline.selectors.annotations import (
+    annotation_tags_in_job,
+    possible_assignees_in_annotations,
+    row_annotations_of,
+)
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.job_applications import MOST_COUNTED, ListPlace, count_listed_applications
+from pipeline.selectors.job_applications import MOST_COUNTED, ListPlace, count_job_applications
 from pipeline.selectors.search import NamePlace
 
 MOST_IN_FILE = 10_000
@@ -70,7 +79,7 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     marks = row_annotations_of([seen.application.id for seen in page.rows])
     total = None
     if not chosen.given.get("q"):
-        total = count_listed_applications(job.id, chosen.filters, chosen.order)
+        total = count_job_applications(job.id, chosen.filters, chosen.order)
     context = {
         "job": job,
         "tab": "applications",
@@ -81,8 +90,8 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         "states": STATE_CHOICES,
         "sources": SOURCE_CHOICES,
         "orders": ORDER_CHOICES,
-        "tags": tags_in_job(job.id),
-        "members": possible_assignees(job.company_id),
+        "tags": annotation_tags_in_job(job.id),
+        "members": possible_assignees_in_annotations(job.company_id),
         "views": SavedView.objects.filter(job=job, user=member.user).order_by("name"),
         "may": {"decide": member.may(Action.DECIDE)},
         "most_people": MOST_PEOPLE,
@@ -98,16 +107,16 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHttpResponse:
     security.info("export.downloaded", extra={"job": str(job.id), "what": "listed"})
 
-    def listed_rows() -> Iterator[dict[str, Any]]:
+    def listed_application_rows() -> Iterator[dict[str, Any]]:
         batch: list[SeenApplication] = []
         for seen in chosen.everybody(job, most=MOST_IN_FILE):
             batch.append(seen)
             if len(batch) == 200:
-                yield from listed_batch(batch)
+                yield from listed_application_batch(batch)
                 batch = []
-        yield from listed_batch(batch)
+        yield from listed_application_batch(batch)
 
-    def listed_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
+    def listed_application_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
         marks = row_annotations_of([seen.application.id for seen in batch])
         for seen in batch:
             row, mark = seen.application, marks[seen.application.id]
@@ -118,7 +127,9 @@ def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHtt
             yield dict(zip(COLUMNS, (*values, *times, *rest), strict=True))
 
     pieces = formatted_pieces(
-        csv_lines(COLUMNS, listed_rows()), characters=64 * 1_024, first_at_once=True
+        formatted_csv_lines(COLUMNS, listed_application_rows()),
+        characters=64 * 1_024,
+        first_at_once=True,
     )
     response = StreamingHttpResponse(pieces, content_type=TYPES["csv"])
     name = formatted_file_name(job, "applications", "csv")
@@ -129,7 +140,7 @@ def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHtt
 
 @require_POST
 @for_members()
-def change_saved_view(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def change_saved_view_of_applications(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Save the filters in the form under a name, or remove a saved view, for this member only."""
     member, job = own_job(request, job_id)
     here = reverse("applications", args=[job.id])

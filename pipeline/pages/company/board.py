@@ -39,11 +39,11 @@ from pipeline.selectors.board import (
     read_decay_worker_for_board,
 )
 from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.recent_stats import last_events, last_misses
+from pipeline.selectors.recent_stats import recent_events, recent_misses
 from pipeline.stats.job_series import Series, series_of
 from pipeline.wording.draw_status import status_before_draw
 from pipeline.wording.event_words import words_of_event
-from pipeline.wording.promotion_status import why_nobody_is_promoted
+from pipeline.wording.promotion_status import status_of_promotion
 
 MISSES_SHOWN, ACTIVITY_SHOWN, DEADLINES_SHOWN = 5, 5, 2
 CHART_SPAN, CHART_SECONDS = timedelta(hours=24), 60  # and for how long a chart is kept
@@ -93,7 +93,7 @@ def _board_context(
         waiting_after=page_place_in_url(request, "waiting", int, int) or BEFORE_THE_FIRST,
         worker=worker,
     )
-    answer, last_promotion = why_nobody_is_promoted(shown.facts), shown.activity.last_promotion
+    answer, last_promotion = status_of_promotion(shown.facts), shown.activity.last_promotion
     if shown.job.awaits_draw and shown.job.draw_at and shown.job.status == JobStatus.OPEN:
         answer = status_before_draw(shown.facts, shown.job.draw_at)
     urls, rows = _board_page_urls(request, shown), shown.waitlist.rows
@@ -123,7 +123,7 @@ def _board_context(
         and consequence_of_capacity(
             shown.job, shown.job.capacity + 1, _eligible_on_board(shown)[:1]
         ),
-        "may": _permitted_board_buttons(member, shown.job),
+        "may": _permitted_buttons_on_board(member, shown.job),
         "cooling": _held_on_board(shown, "eligible_at"),
         "deferring": _held_on_board(shown, "not_before"),
         "on_resuming": _resuming_on_board(shown),
@@ -140,7 +140,7 @@ def _recent_on_board(request: HttpRequest, shown: Board) -> dict[str, Any]:
     return {
         "latest": [
             (event, name, words_of_event(event))
-            for event, name in last_events(shown.job.id, limit=ACTIVITY_SHOWN)
+            for event, name in recent_events(shown.job.id, limit=ACTIVITY_SHOWN)
         ],
         "deadlines": [
             seen
@@ -148,14 +148,14 @@ def _recent_on_board(request: HttpRequest, shown: Board) -> dict[str, Any]:
             if seen.application.acknowledge_by and "seats" not in request.GET
         ],
         "misses": (
-            last_misses(shown.job.id, BOARD_MISSES_SPAN, limit=MISSES_SHOWN)
+            recent_misses(shown.job.id, BOARD_MISSES_SPAN, limit=MISSES_SHOWN)
             if shown.activity.misses
             else []
         ),
     }
 
 
-def _permitted_board_buttons(member: Member, job: Job) -> dict[str, bool]:
+def _permitted_buttons_on_board(member: Member, job: Job) -> dict[str, bool]:
     status, runs = JobStatus(job.status), member.may(Action.OPEN_OR_PAUSE_JOB)
     closed = status is JobStatus.CLOSED
     return {

@@ -19,19 +19,19 @@ from pipeline.domain.states import Outcome, Status
 from pipeline.models import DecisionItem, PendingDecision
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company import consequences
-from pipeline.pages.company.application_filters import UnusableFilters, people_in_form
+from pipeline.pages.company.application_filters import UnusableFilters, filtered_people_in_form
 from pipeline.pages.company.decision_notices import PROBLEM_WORDS, decision_notices
 from pipeline.pages.company.decisions import (
     DecisionChoice,
     decision_id_in_form,
     make_decision_from_form,
-    possible_outcomes_of,
+    possible_decisions_on,
 )
 from pipeline.pages.company.forms import DecisionForm
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.board import LOOKED_AHEAD, read_board_next_in_line
-from pipeline.selectors.pending_decisions import decision_items_of, read_decision
+from pipeline.selectors.pending_decisions import items_of_pending_decision, read_pending_decision
 from pipeline.wording.english import people
 from pipeline.wording.event_words import DECISION_WORDS
 
@@ -46,17 +46,17 @@ def decide_on_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
     member, job = own_job(request, job_id, Action.DECIDE)
     notices = decision_notices(job.id, member)
     try:
-        chosen = people_in_form(request, job)
+        chosen = filtered_people_in_form(request, job)
     except UnusableFilters as error:
         messages.error(request, f"Nobody is chosen: {error}")
         return redirect("applications", job_id=job.id)
     able = [
         seen
         for seen in chosen
-        if possible_outcomes_of(seen) and seen.application.id not in notices["awaited"]
+        if possible_decisions_on(seen) and seen.application.id not in notices["awaited"]
     ]
     form = DecisionForm(request.POST if "outcome" in request.POST else None)
-    consequence = _consequence_for_people(job, able)
+    consequence = _consequence_of_bulk_decision(job, able)
     is_kept = request.POST.get("promised", consequence) == consequence
     if able and form.is_valid() and is_kept:
         ids = [seen.application.id for seen in able]
@@ -64,7 +64,9 @@ def decide_on_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
         return redirect("decision", job_id=job.id, decision_id=decision.id)
     if form.is_bound and not is_kept:
         form.add_error(None, consequences.MOVED_ON)
-    possible = set.intersection(*(set(possible_outcomes_of(seen)) for seen in able)) if able else {}
+    possible = (
+        set.intersection(*(set(possible_decisions_on(seen)) for seen in able)) if able else {}
+    )
     whom = people(len(able))
     context = {
         "job": job,
@@ -86,7 +88,7 @@ def decide_on_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return render(request, "company/decide_many.html", context, status=status)
 
 
-def _consequence_for_people(job: Job, leaving: list[SeenApplication]) -> str:
+def _consequence_of_bulk_decision(job: Job, leaving: list[SeenApplication]) -> str:
     seats = sum(Status(seen.application.status).holds_seat for seen in leaving)
     free = job.capacity - job.active_count - job.pending_count + seats
     names: list[str] = []
@@ -97,26 +99,26 @@ def _consequence_for_people(job: Job, leaving: list[SeenApplication]) -> str:
 
 
 @for_members()
-def decision_page(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
+def bulk_decision_page(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
     """Show how far a decision has taken effect, and for whom it was refused."""
     member, job = own_job(request, job_id)
-    decision = read_decision(decision_id)
+    decision = read_pending_decision(decision_id)
     if decision is None or decision.job_id != job.id:
         raise Http404
-    items = decision_items_of(decision_id)
+    items = items_of_pending_decision(decision_id)
     states = Counter(item.state for item in items)
     now = database_now()
     return live_page(
         request,
         "company/decision.html",
         "company/_decision.html",
-        build=lambda: _decision_context(member, job, decision, items, states) | {"now": now},
+        build=lambda: _bulk_decision_context(member, job, decision, items, states) | {"now": now},
         tag=f"{decision.finished_at}{sorted(states.items())}{decision.due_at <= now}",
         jobs=[job.id],
     )
 
 
-def _decision_context(
+def _bulk_decision_context(
     member: Member,
     job: Job,
     decision: PendingDecision,

@@ -42,7 +42,7 @@ def consequence_when_a_seat_opens(job: Job, next_name: str | None) -> str:
         return idle
     held = job.active_count + job.pending_count - 1
     if held >= job.capacity:
-        return f"nobody is promoted: {_who_still_holds_seats(job, held)}"
+        return f"nobody is promoted: {_consequence_for_seat_holders(job, held)}"
     if next_name is not None:
         return f"{consequence_names([next_name], 1)} is offered the seat"
     if job.people_waiting > LOOKED_AHEAD:
@@ -52,7 +52,7 @@ def consequence_when_a_seat_opens(job: Job, next_name: str | None) -> str:
     return "the seat stays free for the next applicant"
 
 
-def _who_still_holds_seats(job: Job, held: int) -> str:
+def _consequence_for_seat_holders(job: Job, held: int) -> str:
     return f"{people(held)} still {plural(held, 'holds', 'hold')} {count(job.capacity, 'seat')}"
 
 
@@ -68,7 +68,7 @@ def consequence_of_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -
     if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
         return f"{opens}; {idle}"
     if held >= job.capacity:
-        return f"{opens}; nobody is promoted: {_who_still_holds_seats(job, held)}"
+        return f"{opens}; nobody is promoted: {_consequence_for_seat_holders(job, held)}"
     if names:
         offered = f"{consequence_names(names[:3], len(names))} {plural(len(names), 'is', 'are')}"
         return f"{opens}; {offered} offered a seat"
@@ -100,8 +100,8 @@ def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> st
         over = held - capacity
         return (
             f"{people(held)} {plural(held, 'holds', 'hold')} a seat now, {over:,} more than that"
-            " allows. Nobody loses a seat: the job drains, and nobody is promoted until"
-            f" {people(over + 1)} have left."
+            " allows. Nobody loses a seat: seats close as people leave, and nobody is promoted"
+            f" until {people(over + 1)} have left."
         )
     added = min(capacity - held, job.people_waiting)
     if capacity <= job.capacity or added <= 0:

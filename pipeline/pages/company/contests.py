@@ -30,7 +30,7 @@ from pipeline.pages.access import (
 )
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.forms import LetterField, PlainForm
-from pipeline.pages.page_urls import page_url_with
+from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.contests import (
     ContestState,
@@ -40,6 +40,7 @@ from pipeline.selectors.contests import (
     decider_of_contest,
     open_contests_of_company,
 )
+from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.jobs import read_job
 from pipeline.services.answer_contest import answer_contest
 from pipeline.wording.contest_words import contest_reason_choices
@@ -83,7 +84,7 @@ def company_contests(request: HttpRequest) -> HttpResponse:
     member = require_access(current_member(request), Action.READ_COMPANY)
     asked = request.GET.get("state", "")
     state = ContestState(asked) if asked in list(ContestState) else None
-    after = _place_in_url(request.GET.get("after", ""))
+    after: Any = page_place_in_url(request, "after", datetime, UUID)
     page = contests_of_company(member.company.id, state=state, after=after, limit=SHOWN)
     now, last = read_company_clock(member.company.id).now, page.rows[-1] if page.rows else None
     context = {
@@ -91,21 +92,12 @@ def company_contests(request: HttpRequest) -> HttpResponse:
         "contests": [ShownContest.of(row, now) for row in page.rows],
         "state": asked if state else "",
         "states": STATE_WORDS.items(),
-        "next_url": page_url_with(request, after=f"{last.asked_at.isoformat()}~{last.id}")
+        "next_url": page_url_with(request, after=encode_cursor(last.asked_at, last.id))
         if last and page.more
         else "",
         "first_url": page_url_with(request, after=None) if after else "",
     }
     return render(request, "company/contests.html", context)
-
-
-def _place_in_url(text: str) -> tuple[datetime, UUID] | None:
-    at, _, contest_id = text.partition("~")
-    try:
-        moment = datetime.fromisoformat(at)
-        return (moment, UUID(contest_id)) if moment.tzinfo else None
-    except ValueError:
-        return None
 
 
 @for_members(Action.ANSWER_CONTEST)

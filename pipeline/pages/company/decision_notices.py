@@ -12,9 +12,9 @@ from pipeline.models import DecisionItem
 from pipeline.pages.access import Member
 from pipeline.pages.company.consequences import consequence_names
 from pipeline.selectors.pending_decisions import (
-    ShownDecision,
-    people_awaiting_decisions,
-    shown_decisions,
+    ShownPendingDecision,
+    people_with_pending_decisions,
+    shown_pending_decisions,
 )
 from pipeline.wording.event_words import DECISION_WORDS
 
@@ -30,7 +30,7 @@ PROBLEM_WORDS = {
 class DecisionNotice:
     """A decision in words: what it will do, or for whom it was refused."""
 
-    of: ShownDecision
+    of: ShownPendingDecision
 
     @property
     def title(self) -> str:
@@ -53,9 +53,9 @@ def decision_notices(job_id: UUID, member: Member, *, only: UUID | None = None) 
 
     `only` is the one decision to show.
     """
-    found = shown_decisions(job_id, only=only)
+    found = shown_pending_decisions(job_id, only=only)
     return {
         "decisions": [DecisionNotice(each) for each in found],
-        "awaited": people_awaiting_decisions(job_id) if found else set(),
+        "awaited": people_with_pending_decisions(job_id) if found else set(),
         "may_undo": member.may(Action.DECIDE),
     }

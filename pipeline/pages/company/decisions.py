@@ -26,8 +26,8 @@ from pipeline.selectors.board import read_board_next_in_line, read_board_promote
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.pending_decisions import (
     Neighbours,
-    decision_items_of,
-    neighbours_to_decide_on,
+    items_of_pending_decision,
+    neighbours_of_pending_decision,
     pending_decision_on,
 )
 from pipeline.wording.english import people, plural
@@ -71,17 +71,17 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
     """Show the possible decisions with their consequences; on POST, decide."""
     member, seen = received_application(request, application_id, Action.DECIDE)
     job = read_job(seen.application.job_id)
-    possible = possible_outcomes_of(seen)
+    possible = possible_decisions_on(seen)
     if not possible or pending_decision_on(application_id):
         return redirect("application", application_id=application_id)
     form = DecisionForm(request.POST or None)
-    consequence = _consequence_for_application(seen, job)
+    consequence = _consequence_of_decision(seen, job)
     # When the button is pressed, only the consequence for the seat must still be the same. The
     # number of people waiting behind changes all the time, and no decision depends on it.
     holds_seat = Status(seen.application.status).holds_seat
     promise = consequence if holds_seat else Status.WAITLIST.value
     is_kept = request.POST.get("promised", promise) == promise
-    neighbours = neighbours_to_decide_on(seen.application)
+    neighbours = neighbours_of_pending_decision(seen.application)
     if form.is_valid() and is_kept:
         return _decide_on_application(request, member, seen, job, form.cleaned_data, neighbours)
     if not is_kept:
@@ -104,7 +104,7 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
     return render(request, "company/decide.html", context, status=422 if form.errors else 200)
 
 
-def possible_outcomes_of(seen: SeenApplication) -> list[Outcome]:
+def possible_decisions_on(seen: SeenApplication) -> list[Outcome]:
     """Return the decisions that the table of moves allows on an application now."""
     status = Status(seen.application.status)
     return [outcome for outcome, move in DECISIONS.items() if (status, move) in MOVES]
@@ -118,7 +118,7 @@ def decision_id_in_form(request: HttpRequest) -> UUID:
         return uuid4()
 
 
-def _consequence_for_application(seen: SeenApplication, job: Job) -> str:
+def _consequence_of_decision(seen: SeenApplication, job: Job) -> str:
     """Describe what happens to the seat, or to the people behind in line."""
     if Status(seen.application.status).holds_seat:
         return consequences.consequence_when_a_seat_opens(
@@ -141,7 +141,7 @@ def _decide_on_application(
     neighbours: Neighbours,
 ) -> HttpResponse:
     decision = make_decision_from_form(request, member, job.id, [seen.application.id], given)
-    if refused := _why_not_decided(decision_items_of(decision.id), seen.application.id):
+    if refused := _why_not_decided(items_of_pending_decision(decision.id), seen.application.id):
         messages.error(request, f"Nothing was decided: {refused}.")
         return redirect("application", application_id=seen.application.id)
     if decision.finished_at:
@@ -208,7 +208,7 @@ def undo_pending_decision(request: HttpRequest, job_id: UUID, decision_id: UUID)
     )
     if undone:
         whom = f" for {people(undone[0])}" if undone[0] > 1 else ""
-        decided = sum(item.state in DECIDED for item in decision_items_of(decision_id))
+        decided = sum(item.state in DECIDED for item in items_of_pending_decision(decision_id))
         rest = (
             f"{people(decided)} had been decided on already."
             if decided

@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from applicants.addresses import EMAIL_LENGTH
 from applicants.forms import AddressField
-from applicants.models import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.models import (
     DESCRIPTION_LENGTH,
@@ -18,8 +18,8 @@ from jobs.models import (
     ZONE_LENGTH,
     JobPosting,
 )
-from jobs.policies import Policy, policy_limits, wrong_quiet_hours
-from jobs.quiet_hours import is_known_zone
+from jobs.policies import Policy, policy_limits
+from jobs.quiet_hours import is_quiet_zone_known, wrong_quiet_hours
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm
@@ -164,7 +164,7 @@ class PolicyForm(PlainForm):
         """Put the quiet hours into the cleaned data as the policy has them."""
         given = self.cleaned_data
         zone = given["quiet_time_zone"] = given.get("quiet_time_zone") or "UTC"
-        if not is_known_zone(zone):
+        if not is_quiet_zone_known(zone):
             self.add_error("quiet_time_zone", "Enter a time zone, like Europe/Berlin.")
         if {"quiet_from", "quiet_to"} & self.errors.keys():
             return

@@ -111,7 +111,7 @@ def job_capacity(request: HttpRequest, job_id: UUID) -> HttpResponse:
         form.add_error(None, consequences.MOVED_ON)
         return _job_capacity_page(request, job, form, wanted, follows)
     keeps = "keeps that seat" if added == -1 else "keep their seats"
-    drains = f" {people(-added)} above that {keeps} while the job drains."
+    drains = f" {people(-added)} above that {keeps} until they leave."
     done = f"The job now has {count(wanted, 'seat')}.{drains if added < 0 else ''}"
     changes = JobChanges(capacity=wanted)
     return _act_on_job(

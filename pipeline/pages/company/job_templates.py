@@ -64,7 +64,9 @@ def keep_template(request: HttpRequest, job_id: UUID) -> HttpResponse:
         except TemplateRefused as error:
             form.add_error("name", str(error))
         else:
-            messages.success(request, f"“{row.name}” is kept. New jobs can start from it.")
+            messages.success(
+                request, f"“{row.name}” is saved as a template. New jobs can start from it."
+            )
             return redirect("job_templates")
     context = {"form": form, "job": job, "works": explain_line(job.policy, job.capacity)}
     status = 422 if request.method == "POST" else 200

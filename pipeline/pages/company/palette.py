@@ -13,7 +13,7 @@ from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, require_access
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.jobs import jobs_of_company
-from pipeline.selectors.search import find_by_name
+from pipeline.selectors.search import search_by_name
 
 MOST_OF_A_KIND = 8
 LONGEST_SEARCH, LEAST_LETTERS_OF_A_NAME = 100, 2
@@ -61,7 +61,7 @@ class Place(NamedTuple):
 @require_safe
 @for_members()
 @time_limited
-def go(request: HttpRequest) -> HttpResponse:
+def go_from_palette(request: HttpRequest) -> HttpResponse:
     """List the pages, jobs and people whose names match; for `?fragment=1` only the list."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
@@ -76,7 +76,7 @@ def go(request: HttpRequest) -> HttpResponse:
     ).rows
     places = [Place(reverse("board", args=[job.id]), job.posting.title, "Job") for job in jobs]
     if len(search) >= LEAST_LETTERS_OF_A_NAME:
-        found = find_by_name(company_id, search, limit=MOST_OF_A_KIND).rows
+        found = search_by_name(company_id, search, limit=MOST_OF_A_KIND).rows
         places += [
             Place(
                 reverse("application", args=[seen.application.id]),
@@ -94,6 +94,6 @@ def go(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_members()
-def shortcuts(request: HttpRequest) -> HttpResponse:
+def shortcuts_of_palette(request: HttpRequest) -> HttpResponse:
     """List the keyboard shortcuts, with a button that turns those of single keys off."""
     return render(request, "company/shortcuts.html", {"shortcuts": SHORTCUTS})

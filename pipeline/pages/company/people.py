@@ -25,7 +25,7 @@ from pipeline.selectors.people import (
     people_with_address,
     person_known_to,
 )
-from pipeline.selectors.search import BEFORE_ALL, NamePlace, find_by_name
+from pipeline.selectors.search import BEFORE_ALL, NamePlace, search_by_name
 from pipeline.selectors.timelines import TimelineMoment, timeline_of_person
 
 FOUND_SHOWN = 25
@@ -59,7 +59,7 @@ def people(request: HttpRequest) -> HttpResponse:
     elif search:
         name = page_place_in_url(request, "after", str, UUID)
         behind = NamePlace(*name) if name else BEFORE_ALL
-        found = find_by_name(
+        found = search_by_name(
             member.company.id,
             search,
             job_id=job.id if job else None,

@@ -20,9 +20,8 @@ from pipeline.domain.errors import LineError, PlannedSeatsNotFound
 from pipeline.domain.permissions import Action
 from pipeline.models import MOST_TIMES
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.draws import moment_of_form, zone_choices
 from pipeline.pages.error_messages import error_message_for
-from pipeline.pages.forms import PlainForm
+from pipeline.pages.forms import PlainForm, moment_of_form, zone_choices
 from pipeline.selectors.planned_seats import planned_seats_of_job
 from pipeline.services.cancel_seats import cancel_seats
 from pipeline.services.plan_seats import SeatPlan, plan_seats
@@ -41,7 +40,7 @@ class PlannedSeatsForm(PlainForm):
         label="What happens",
         choices=[("open", "Seats open"), ("close", "Seats close")],
         initial="open",
-        help_text="Nobody loses a seat when seats close: the job drains.",
+        help_text="Nobody loses a seat: seats close as people leave.",
     )
     seats = forms.IntegerField(
         label="How many seats",

@@ -11,18 +11,21 @@ from django.shortcuts import redirect, render
 from jobs.models import Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import ReinstatementReason
-from pipeline.line.effects import has_just_missed
-from pipeline.line.misses import read_last_miss
+from pipeline.line.misses import has_just_missed, read_last_miss
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company import consequences
 from pipeline.pages.company.forms import ReinstatementForm
 from pipeline.pages.error_messages import attempt_or_error_message
-from pipeline.selectors.applications import SeenApplication, position_of_place, read_application
+from pipeline.selectors.applications import (
+    SeenApplication,
+    position_of_application_place,
+    read_application,
+)
 from pipeline.selectors.jobs import read_job
 from pipeline.services.reinstate import reinstate
 
 
-def is_place_lost(seen: SeenApplication, job: Job) -> bool:
+def may_offer_reinstatement(seen: SeenApplication, job: Job) -> bool:
     """Tell whether to show the button that gives the place back that the last miss cost."""
     application = seen.application
     can_return = job.status != JobStatus.CLOSED and application.is_verified and bool(seen.address)
@@ -34,7 +37,7 @@ def reinstate_application(request: HttpRequest, application_id: UUID) -> HttpRes
     """Show what giving the place back changes; on POST, give it back."""
     member, seen = received_application(request, application_id, Action.REINSTATE)
     job, miss = read_job(seen.application.job_id), read_last_miss(seen.application)
-    if not is_place_lost(seen, job) or not attempt_or_error_message(
+    if not may_offer_reinstatement(seen, job) or not attempt_or_error_message(
         request, lambda: (miss.refuse_giving_back(), True)
     ):
         return redirect("application", application_id=application_id)
@@ -56,7 +59,7 @@ def reinstate_application(request: HttpRequest, application_id: UUID) -> HttpRes
         "promise": promise,
         "consequence": consequences.consequence_of_reinstatement(
             job,
-            position=position_of_place(job.id, miss.ticket or 0, miss.tie or 0),
+            position=position_of_application_place(job.id, miss.ticket or 0, miss.tie or 0),
             stood=seen.position or seen.people_waiting + 1,
         ),
     }
@@ -80,5 +83,5 @@ def _reinstate_application(
         position = read_application(application_id).position
         result = f"is number {position:,} in line" if position else "was offered the free seat"
         name = seen.application.name or seen.address
-        messages.success(request, f"{name} has the former place back and {result}.")
+        messages.success(request, f"{name} has their place back and {result}.")
     return redirect("application", application_id=application_id)

@@ -10,11 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from jobs.companies import set_retention
 from jobs.models import Job, Retention
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.forms import PlainForm
+from pipeline.privacy.retention import set_job_retention
 
 LEAST, MOST = Retention.LEAST_DAYS, Retention.MOST_DAYS
 
@@ -48,7 +48,7 @@ def job_retention(request: HttpRequest, job_id: UUID) -> HttpResponse:
     _, job = own_job(request, job_id, Action.MANAGE_TEAM)
     form = RetentionForm(request.POST)
     if form.is_valid():
-        set_retention(job_id=job.id, **form.cleaned_data)
+        set_job_retention(job_id=job.id, **form.cleaned_data)
         messages.success(request, "Saved. The change takes effect tonight.")
     else:
         messages.error(request, f"Enter {LEAST} to {MOST:,} days. Nothing was changed.")

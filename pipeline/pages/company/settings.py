@@ -22,12 +22,12 @@ from pipeline.pages.company.forms import (
 )
 from pipeline.pages.company.retention import retention_form
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
-from pipeline.pages.draws import draw_of_job
+from pipeline.pages.draws import draw_time_on_pages
 from pipeline.pages.error_messages import error_message_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.wording.event_words import reason_word_choices
-from pipeline.wording.explanations import explain_line, quiet_hours_in_words
+from pipeline.wording.explanations import explain_line, explained_quiet_hours
 
 EXPORTS = [
     ("applications", "csv", "Applications, CSV"),
@@ -126,7 +126,7 @@ def _settings_page(
         "may_edit": member.may(Action.EDIT_POSTING) and not is_closed,
         "may_rule": member.may(Action.CHANGE_RULES) and not is_closed,
         "is_closed": is_closed,
-        "works": explain_line(rules, job.capacity, draw_of_job(job))
+        "works": explain_line(rules, job.capacity, draw_time_on_pages(job))
         if not preview or preview.is_valid()
         else [],
         "previewed": preview is not None,
@@ -134,7 +134,7 @@ def _settings_page(
         "reasons": reason_word_choices(),
         "exports": EXPORTS,
         "retention": retention_form(job),
-        "quiet": quiet_hours_in_words(job.policy),
+        "quiet": explained_quiet_hours(job.policy),
         "may_keep": member.may(Action.MANAGE_TEAM),
         **short_window_context(job.policy),
     }
@@ -144,7 +144,7 @@ def _settings_page(
 def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
     """Return label and current value of every field in which a stale form differs from the job."""
 
-    def shown_setting(value: object) -> str:
+    def setting_in_words(value: object) -> str:
         if value is None:
             return "no limit"
         if isinstance(value, bool):
@@ -153,7 +153,7 @@ def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[
 
     given = form.cleaned_data
     return [
-        (str(form.fields[name].label or name.capitalize()), shown_setting(now[name]))
+        (str(form.fields[name].label or name.capitalize()), setting_in_words(now[name]))
         for name in form.fields
         if name in now and given.get(name) != now[name]
     ]

@@ -24,7 +24,7 @@ BOX_PIXELS = 480, 240  # greatest width and height of the embedded box
 def share_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the ways to point people to a job."""
     _, job = own_job(request, job_id)
-    link, title = _link_of_job(job), escape(f"Apply: {job.posting.title}, {job.company.name}")
+    link, title = _link_to_share(job), escape(f"Apply: {job.posting.title}, {job.company.name}")
     box = f"{settings.SITE_URL}{reverse('job_embed', args=[job.id])}"
     width, height = BOX_PIXELS
     context = {
@@ -44,15 +44,15 @@ def share_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 @for_members()
 @require_safe
-def qr_code_of_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def qr_code_to_share(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Return the QR code of a job's link as a file, for posters and flyers."""
     _, job = own_job(request, job_id)
-    link = _link_of_job(job)
+    link = _link_to_share(job)
     drawn = qr_code_file(link, f"{job.posting.title}: {link}")
     name = slugify(job.posting.title)[:60] or "job"
     headers = {"Content-Disposition": f'attachment; filename="{name}-qr.svg"'}
     return HttpResponse(drawn, content_type="image/svg+xml", headers=headers)
 
 
-def _link_of_job(job: Job) -> str:
+def _link_to_share(job: Job) -> str:
     return f"{settings.SITE_URL}{reverse('opening', args=[job.id])}"

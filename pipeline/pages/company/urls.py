@@ -39,7 +39,7 @@ urlpatterns = [
     ),
     path(
         "company/jobs/<uuid:job_id>/applications/view/",
-        applications.change_saved_view,
+        applications.change_saved_view_of_applications,
         name="saved_view",
     ),
     path("company/jobs/<uuid:job_id>/open/", job_actions.job_open, name="job_open"),
@@ -60,7 +60,7 @@ urlpatterns = [
     path("company/jobs/<uuid:job_id>/decide/", bulk_decisions.decide_on_many, name="decide_many"),
     path(
         "company/jobs/<uuid:job_id>/decisions/<uuid:decision_id>/",
-        bulk_decisions.decision_page,
+        bulk_decisions.bulk_decision_page,
         name="decision",
     ),
     path(
@@ -71,7 +71,7 @@ urlpatterns = [
     path("company/jobs/<uuid:job_id>/add/", job_actions.job_add_person, name="add_person"),
     path("company/jobs/<uuid:job_id>/retention/", retention.job_retention, name="job_retention"),
     path("company/jobs/<uuid:job_id>/share/", share.share_job, name="share_job"),
-    path("company/jobs/<uuid:job_id>/share/qr.svg", share.qr_code_of_job, name="qr_code"),
+    path("company/jobs/<uuid:job_id>/share/qr.svg", share.qr_code_to_share, name="qr_code"),
     path("company/job-templates/", job_templates.job_templates, name="job_templates"),
     path(
         "company/job-templates/<uuid:template_id>/",
@@ -114,8 +114,8 @@ urlpatterns = [
         application.send_application_email_again,
         name="send_email_again",
     ),
-    path("company/go/", palette.go, name="go"),
-    path("company/shortcuts/", palette.shortcuts, name="shortcuts"),
+    path("company/go/", palette.go_from_palette, name="go"),
+    path("company/shortcuts/", palette.shortcuts_of_palette, name="shortcuts"),
     path("company/people/", people.people, name="people"),
     path("company/people/<uuid:applicant_id>/", people.person_page, name="person"),
 ]

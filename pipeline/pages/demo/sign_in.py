@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from applicants.browser import sign_in_browser
 from applicants.models import Applicant
 from jobs.models import User
-from pipeline.config import demo
+from pipeline.config import demo_addresses as demo
 from pipeline.web import demo_access
 
 
@@ -24,7 +24,7 @@ from pipeline.web import demo_access
 def demo_sign_in(request: HttpRequest, token: str) -> HttpResponseBase:
     """Show the button, and sign in on POST. An account's second step is asked for as usual."""
     demo_access.only_for_demo(request)
-    who = demo_access.read_demo_sign_in_token(token)
+    who = demo_access.read_demo_access_token(token)
     if who is None:
         return _demo_sign_in_page(request, "", status=410)
     if request.method != "POST":

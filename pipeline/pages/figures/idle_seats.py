@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, require_access
-from pipeline.pages.charts import Bar, Chart, Tick, count_ticks
+from pipeline.pages.charts import Chart, ChartBar, ChartTick, chart_ticks_of_count
 from pipeline.pages.time_limit import time_limited
 from pipeline.stats.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats, idle_seats_of_company
 
@@ -57,7 +57,7 @@ def _idle_seats_chart(found: IdleSeats) -> Chart | None:
     highest = max((max(week) for week in hours), default=0)
     if not highest:
         return None
-    top, y = count_ticks(highest)
+    top, y = chart_ticks_of_count(highest)
     place = 1 / len(hours)
     wide = place * GROUP_SHARE / len(CAUSES)
     bars = []
@@ -65,13 +65,13 @@ def _idle_seats_chart(found: IdleSeats) -> Chart | None:
         start = number * place + place * (1 - GROUP_SHARE) / 2
         for index, ((kind, words), amount) in enumerate(zip(CAUSES.items(), lost, strict=True)):
             label = f"Week of {week.monday.day} {week.monday:%b}, {words}: {amount:,.1f} h"
-            bars.append(Bar(start + index * wide, wide * 0.88, amount / top, label, kind))
+            bars.append(ChartBar(start + index * wide, wide * 0.88, amount / top, label, kind))
     return Chart(
         ident="idle",
         title="Seat hours lost, by cause",
         description="Hours times seats in each week.",
         x=[
-            Tick(
+            ChartTick(
                 (number + 0.5) * place,
                 f"{week.monday.day} {week.monday:%b}",
                 wide_only=number % 2 == 1,

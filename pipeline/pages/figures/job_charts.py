@@ -8,13 +8,13 @@ from itertools import pairwise
 from jobs.policies import Policy
 from pipeline.pages.charts import (
     SHARE_TICKS,
-    Bar,
     Chart,
-    Tick,
+    ChartBar,
+    ChartTick,
     chart_bars,
     chart_slope,
-    count_ticks,
-    span_ticks,
+    chart_ticks_of_count,
+    chart_ticks_of_span,
 )
 from pipeline.stats.job_series import STEPS, WAIT_EDGES, SeatTime, Series
 from pipeline.wording.english import short_duration
@@ -39,10 +39,10 @@ def job_answers_chart(series: Series, policy: Policy) -> Chart | None:
             + " Quiet hours are part of these times."
             * bool(policy.quiet_hours())
         ),
-        x=span_ticks(longest),
+        x=chart_ticks_of_span(longest),
         y=SHARE_TICKS,
         curves=[chart_slope("held", "Confirmed", [(0.0, 0.0), *points, (1.0, reached)])],
-        marks=[Tick(window_seconds / longest, f"window: {short_duration(window_seconds)}")],
+        marks=[ChartTick(window_seconds / longest, f"window: {short_duration(window_seconds)}")],
     )
 
 
@@ -65,14 +65,14 @@ def job_waits_chart(series: Series) -> Chart | None:
     filled = [index for index, count in enumerate(series.waits) if count]
     first, last = max(0, filled[0] - 1), min(len(series.waits) - 1, filled[-1] + 1)
     counts, names = series.waits[first : last + 1], job_waits_chart_groups()[first : last + 1]
-    top, y = count_ticks(max(counts))
+    top, y = chart_ticks_of_count(max(counts))
     edges = WAIT_EDGES[first:last]
     return Chart(
         ident="waits",
         title="Time from applying to the first offer",
         description=f"{sum(counts):,} first offers, by how long people had waited.",
         x=[
-            Tick((n + 1) / len(counts), short_duration(edge), wide_only=n % 2 == 1)
+            ChartTick((n + 1) / len(counts), short_duration(edge), wide_only=n % 2 == 1)
             for n, edge in enumerate(edges)
         ],
         y=y,
@@ -85,7 +85,7 @@ def job_hours_chart(series: Series) -> Chart | None:
     counts = [series.misses_by_hour.get(hour, 0) for hour in range(24)]
     if not any(counts):
         return None
-    top, y = count_ticks(max(counts))
+    top, y = chart_ticks_of_count(max(counts))
     worst = counts.index(max(counts))
     return Chart(
         ident="hours",
@@ -93,7 +93,9 @@ def job_hours_chart(series: Series) -> Chart | None:
         description=(
             f"Most deadlines were missed between {worst:02}:00 and {(worst + 1) % 24:02}:00."
         ),
-        x=[Tick(n / 24, f"{n:02}:00", wide_only=n % 6 != 0) for n in range(0, 25, 3) if n < 24],
+        x=[
+            ChartTick(n / 24, f"{n:02}:00", wide_only=n % 6 != 0) for n in range(0, 25, 3) if n < 24
+        ],
         y=y,
         bars=chart_bars(
             counts, [f"{h:02}:00: {c:,}" for h, c in enumerate(counts)], top, kind="miss"
@@ -116,13 +118,13 @@ class JobSeatTimePart:
         return f"{self.share * 100:.1f} %"
 
 
-def job_seat_time_chart(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[Bar]]:
+def job_seat_time_chart(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[ChartBar]]:
     """Split the seat time into parts, and build the bar that shows them."""
     words = {
         "review": "In review",
         "offered": "Offered, not confirmed yet",
         "nobody": "Free: nobody was waiting",
-        "cooldown": "Free: everyone waiting was in a cool-down or asked for no seat yet",
+        "cooldown": "Free: everyone waiting was in a cool-down or asked to wait",
         "paused": "Free: the job was paused",
     }
     whole = sum(spent) or 1.0
@@ -132,6 +134,6 @@ def job_seat_time_chart(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[Ba
     ]
     start, drawn = 0.0, []
     for part in parts:
-        drawn.append(Bar(start, part.share, 1, f"{part.label}: {part.percent}", part.kind))
+        drawn.append(ChartBar(start, part.share, 1, f"{part.label}: {part.percent}", part.kind))
         start += part.share
     return parts, drawn

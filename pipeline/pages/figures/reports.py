@@ -28,7 +28,7 @@ from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import ScheduleNotFound
 from pipeline.domain.permissions import Action
-from pipeline.exports.formats import TYPES, csv_lines
+from pipeline.exports.formats import TYPES, formatted_csv_lines
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.figures.week_charts import (
     DAY_BARS,
@@ -48,12 +48,11 @@ from pipeline.reports.read import (
     KEY,
     Shelf,
     is_report_being_made,
-    last_report_task,
-    report_of,
-    report_schedule_id,
-    report_schedule_of,
-    reports_of,
+    read_last_report_task,
+    read_report,
+    read_reports,
 )
+from pipeline.reports.schedule import report_schedule_id, report_schedule_of
 from pipeline.stats.job_week import DAYS, Week
 from tasks.errors import TaskError
 from tasks.models.statuses import Status
@@ -91,9 +90,9 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """List the reports; the page keeps itself up to date while one is being made."""
     member, job = own_job(request, job_id)
     before = _report_week(request.GET.get("before", ""))
-    page = reports_of(job.id, before=before, limit=PAGE)
+    page = read_reports(job.id, before=before, limit=PAGE)
     task, schedule = (
-        last_report_task(job.company_id, job.id),
+        read_last_report_task(job.company_id, job.id),
         report_schedule_of(job.company_id, job.id),
     )
     zone = timezone.get_current_timezone_name()
@@ -176,7 +175,9 @@ def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     _, job = own_job(request, job_id)
     found = _report_on_shelf(job, week).report
     rows = week_csv_rows(found.figures["week"], found.figures["before"])
-    response = HttpResponse("".join(csv_lines(CSV_COLUMNS, rows)), content_type=TYPES["csv"])
+    response = HttpResponse(
+        "".join(formatted_csv_lines(CSV_COLUMNS, rows)), content_type=TYPES["csv"]
+    )
     name = f"{slugify(job.posting.title)[:60] or 'job'}-week-{found.week}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["Cache-Control"] = "private, no-store"
@@ -191,7 +192,7 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
     payload = {"job_id": str(job.id), "zone": timezone.get_current_timezone_name()}
     if week := _report_week(request.POST.get("week", "")):
         payload["week"] = week.isoformat()
-    if not is_report_being_made(last_report_task(job.company_id, job.id)):
+    if not is_report_being_made(read_last_report_task(job.company_id, job.id)):
         try:
             start_tasks(
                 company_id=job.company_id,
@@ -245,7 +246,7 @@ def _schedule_reports(job: Job, actor: str) -> None:
 def _report_on_shelf(job: Job, week: str) -> Shelf:
     """Return the report of the week in the URL. Raises Http404."""
     monday = _report_week(week)
-    shelf = report_of(job.id, monday) if monday else None
+    shelf = read_report(job.id, monday) if monday else None
     if shelf is None:
         raise Http404
     return shelf

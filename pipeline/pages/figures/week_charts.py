@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pipeline.pages.charts import Bar, Chart, Tick, count_ticks
+from pipeline.pages.charts import Chart, ChartBar, ChartTick, chart_ticks_of_count
 from pipeline.pages.figures.job_charts import JobSeatTimePart, job_seat_time_chart
 from pipeline.pages.occupancy_chart import job_occupancy_chart
 from pipeline.stats.job_series import Point, SeatTime
@@ -32,7 +32,7 @@ def week_days_chart(figures: dict[str, Any], week: Week) -> Chart | None:
     highest = max(max(day) for day in figures["days"])
     if not highest:
         return None
-    top, y = count_ticks(highest)
+    top, y = chart_ticks_of_count(highest)
     place = 1 / DAYS
     wide = place * GROUP_SHARE / len(DAY_BARS)
     bars = []
@@ -40,13 +40,13 @@ def week_days_chart(figures: dict[str, Any], week: Week) -> Chart | None:
         start = number * place + place * (1 - GROUP_SHARE) / 2
         for index, ((kind, words), count) in enumerate(zip(DAY_BARS.items(), day, strict=True)):
             label = f"{name}, {words}: {count:,}"
-            bars.append(Bar(start + index * wide, wide * 0.88, count / top, label, kind))
+            bars.append(ChartBar(start + index * wide, wide * 0.88, count / top, label, kind))
     return Chart(
         ident="days",
         title="Day by day",
         description="Applications, offers, confirmations and missed deadlines on each day.",
         x=[
-            Tick((number + 0.5) / DAYS, f"{day:%a} {day.day}", wide_only=number % 2 == 1)
+            ChartTick((number + 0.5) / DAYS, f"{day:%a} {day.day}", wide_only=number % 2 == 1)
             for number, day in enumerate(week.days[:DAYS])
         ],
         y=y,
@@ -62,6 +62,6 @@ def week_occupancy_chart(figures: dict[str, Any], week: Week) -> Chart:
 
 def week_seat_time_chart(
     figures: dict[str, Any],
-) -> tuple[list[JobSeatTimePart], list[Bar]]:
+) -> tuple[list[JobSeatTimePart], list[ChartBar]]:
     """Split the week's seat time into parts, and build the bar that shows them."""
     return job_seat_time_chart(SeatTime(**figures["seat_seconds"]))

@@ -14,11 +14,11 @@ from django.shortcuts import redirect, render
 from pipeline.background.errors import WorkError
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import for_members, own_job
-from pipeline.pages.charts import Chart, Tick, chart_bars, chart_slope, count_ticks
+from pipeline.pages.charts import Chart, ChartTick, chart_bars, chart_slope, chart_ticks_of_count
 from pipeline.pages.forms import PlainForm
 from pipeline.pages.live_page import live_page
 from pipeline.whatif.compare import ASSUMPTION
-from pipeline.whatif.read import MOST_DAYS, MOST_EVENTS, last_what_if_task
+from pipeline.whatif.read import MOST_DAYS, MOST_EVENTS, read_last_what_if_task
 from pipeline.whatif.start import MOVING, start_what_if
 from pipeline.wording.english import count, short_duration
 from tasks.errors import TaskError
@@ -30,7 +30,7 @@ _MOST_HOURS = 720
 _LOST = ("missed", "cooldown", "nobody", "paused")
 
 
-def _whole(label: str, low: int, high: int, help_text: str) -> forms.IntegerField:
+def _what_if_number(label: str, low: int, high: int, help_text: str) -> forms.IntegerField:
     return forms.IntegerField(
         label=label, min_value=low, max_value=high, required=False, help_text=help_text
     )
@@ -39,12 +39,12 @@ def _whole(label: str, low: int, high: int, help_text: str) -> forms.IntegerFiel
 class WhatIfForm(PlainForm):
     """Other rules. An empty field leaves a rule as it was."""
 
-    days = _whole("Days back", 1, MOST_DAYS, "Leave empty for the job's whole past.")
-    window_hours = _whole("Hours to confirm a seat", 1, _MOST_HOURS, "")
-    capacity = _whole("Seats", 1, 10_000, "")
-    penalty_places = _whole("Places lost after a miss", 0, 1_000, "")
-    max_decays = _whole("Misses allowed", 0, 100, "")
-    cooldown_hours = _whole("Hours of cool-down after a miss", 1, _MOST_HOURS, "")
+    days = _what_if_number("Days back", 1, MOST_DAYS, "Leave empty for the job's whole past.")
+    window_hours = _what_if_number("Hours to confirm a seat", 1, _MOST_HOURS, "")
+    capacity = _what_if_number("Seats", 1, 10_000, "")
+    penalty_places = _what_if_number("Places lost after a miss", 0, 1_000, "")
+    max_decays = _what_if_number("Misses allowed", 0, 100, "")
+    cooldown_hours = _what_if_number("Hours of cool-down after a miss", 1, _MOST_HOURS, "")
 
     def payload(self) -> dict[str, int]:
         """Return the fields that were filled in, as the task takes them."""
@@ -64,7 +64,7 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
     member, job = own_job(
         request, job_id, Action.MANAGE_TASKS if request.method == "POST" else Action.READ_COMPANY
     )
-    task = last_what_if_task(job.company_id, job.id)
+    task = read_last_what_if_task(job.company_id, job.id)
     form = WhatIfForm(request.POST or None)
     if form.is_valid():
         try:
@@ -79,7 +79,7 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "may_start": member.may(Action.MANAGE_TASKS),
         "most_events": MOST_EVENTS,
         "assumption": ASSUMPTION,
-        **_result_context(task),
+        **_what_if_result_context(task),
     }
     if form.errors:
         return render(request, "figures/what_if.html", context, status=422)
@@ -92,38 +92,48 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
 
 
-def _result_context(task: Task | None) -> dict[str, Any]:
+def _what_if_result_context(task: Task | None) -> dict[str, Any]:
     """Return what the last run's part of the page needs."""
     shown = {"task": task, "is_running": task is not None and task.status in MOVING}
     if task is None or task.status != Status.SUCCEEDED or not task.result:
         return shown | {"has_failed": task is not None and not shown["is_running"]}
     result = task.result
     rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        ("Seat hours lost", lambda run: f"{_lost_hours(run):,.1f}"),
-        ("lost to offers that were not answered", lambda run: f"{_hours(run, 'missed'):,.1f}"),
-        ("lost while nobody could take a seat yet", lambda run: f"{_hours(run, 'cooldown'):,.1f}"),
-        ("lost while nobody waited", lambda run: f"{_hours(run, 'nobody'):,.1f}"),
-        ("lost while paused", lambda run: f"{_hours(run, 'paused'):,.1f}"),
-        ("Seat hours in use", lambda run: f"{_hours(run, 'used'):,.1f}"),
-        ("Median wait for the first seat", _wait),
+        ("Seat hours lost", lambda run: f"{_what_if_lost_hours(run):,.1f}"),
+        (
+            "lost to offers that were not answered",
+            lambda run: f"{_what_if_hours(run, 'missed'):,.1f}",
+        ),
+        (
+            "lost while nobody could take a seat yet",
+            lambda run: f"{_what_if_hours(run, 'cooldown'):,.1f}",
+        ),
+        ("lost while nobody waited", lambda run: f"{_what_if_hours(run, 'nobody'):,.1f}"),
+        ("lost while paused", lambda run: f"{_what_if_hours(run, 'paused'):,.1f}"),
+        ("Seat hours in use", lambda run: f"{_what_if_hours(run, 'used'):,.1f}"),
+        ("Median wait for the first seat", _what_if_wait),
         ("People offered a first seat", lambda run: f"{run['offered']:,}"),
         ("Misses", lambda run: f"{run['misses']:,}"),
     ]
     both = (result["happened"], result["what_if"])
     return shown | {
         "result": result,
-        "changed": _changed_words(task.payload),
+        "changed": _what_if_changes_in_words(task.payload),
         "rows": [(words, *(of(run) for run in both)) for words, of in rows],
-        "pair": _pair_chart(*both),
-        "sweep": _sweep_chart(result["windows"]),
+        "pair": _what_if_pair_chart(*both),
+        "sweep": _what_if_sweep_chart(result["windows"]),
         "sweep_rows": [
-            (short_duration(run["window_seconds"]), f"{_lost_hours(run):,.1f}", run["misses"])
+            (
+                short_duration(run["window_seconds"]),
+                f"{_what_if_lost_hours(run):,.1f}",
+                run["misses"],
+            )
             for run in result["windows"]
         ],
     }
 
 
-def _changed_words(payload: Any) -> list[str]:
+def _what_if_changes_in_words(payload: Any) -> list[str]:
     """Return the rules that were changed, in words."""
     words: dict[str, Callable[[Any], str]] = {
         "capacity": lambda value: count(value, "seat"),
@@ -137,29 +147,29 @@ def _changed_words(payload: Any) -> list[str]:
     return [say(payload[name]) for name, say in words.items() if name in payload]
 
 
-def _hours(run: dict[str, Any], part: str) -> float:
+def _what_if_hours(run: dict[str, Any], part: str) -> float:
     return float(run["seat_seconds"][part]) / _HOUR
 
 
-def _lost_hours(run: dict[str, Any]) -> float:
-    return sum(_hours(run, part) for part in _LOST)
+def _what_if_lost_hours(run: dict[str, Any]) -> float:
+    return sum(_what_if_hours(run, part) for part in _LOST)
 
 
-def _wait(run: dict[str, Any]) -> str:
+def _what_if_wait(run: dict[str, Any]) -> str:
     seconds = run["median_wait_seconds"]
     return "unknown" if seconds is None else short_duration(seconds)
 
 
-def _pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
+def _what_if_pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
     """Draw the seat hours lost as it was beside those under the other rules."""
-    hours = [round(_lost_hours(run)) for run in (happened, tried)]
-    top, y = count_ticks(max(1, *hours))
+    hours = [round(_what_if_lost_hours(run)) for run in (happened, tried)]
+    top, y = chart_ticks_of_count(max(1, *hours))
     names = ("As it was", "With the other rules")
     return Chart(
         ident="pair",
         title="Seat hours lost",
         description=f"{hours[0]:,} as it was, {hours[1]:,} with the other rules.",
-        x=[Tick((number + 0.5) / 2, name) for number, name in enumerate(names)],
+        x=[ChartTick((number + 0.5) / 2, name) for number, name in enumerate(names)],
         y=y,
         bars=chart_bars(
             hours, [f"{name}: {number:,} h" for name, number in zip(names, hours, strict=True)], top
@@ -167,10 +177,10 @@ def _pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
     )
 
 
-def _sweep_chart(windows: list[dict[str, Any]]) -> Chart:
-    """Draw the seat hours lost over the time to confirm."""
-    hours = [_lost_hours(run) for run in windows]
-    top, y = count_ticks(max(1.0, *hours))
+def _what_if_sweep_chart(windows: list[dict[str, Any]]) -> Chart:
+    """Plot lost seat hours against the time to confirm."""
+    hours = [_what_if_lost_hours(run) for run in windows]
+    top, y = chart_ticks_of_count(max(1.0, *hours))
     last = len(windows) - 1
     points = [(number / last, lost / top) for number, lost in enumerate(hours)]
     return Chart(
@@ -178,7 +188,9 @@ def _sweep_chart(windows: list[dict[str, Any]]) -> Chart:
         title="Seat hours lost, by the time to confirm",
         description="The other rules with each time to confirm.",
         x=[
-            Tick(number / last, short_duration(run["window_seconds"]), wide_only=number % 2 == 1)
+            ChartTick(
+                number / last, short_duration(run["window_seconds"]), wide_only=number % 2 == 1
+            )
             for number, run in enumerate(windows)
         ],
         y=y,

@@ -29,7 +29,7 @@ from pipeline.selectors.event_trees import (
     wanted_event_trees_of,
 )
 from pipeline.selectors.page import Page
-from pipeline.selectors.search import Found, find_by_name
+from pipeline.selectors.search import Found, search_by_name
 from pipeline.wording.event_words import EVENT_FILTERS
 
 PAGE = 25
@@ -53,7 +53,7 @@ def timeline(request: HttpRequest, job_id: UUID) -> HttpResponse:
     name = request.GET.get("name", "").strip()[:200]
     found = Found([], None)
     if name and "\x00" not in name:
-        found = find_by_name(job.company_id, name, job_id=job.id, limit=NAMESAKES)
+        found = search_by_name(job.company_id, name, job_id=job.id, limit=NAMESAKES)
     if len(found.rows) == 1 and not found.next:
         return redirect(_timeline_url(job.id, request, application=found.rows[0].application.id))
     kind = request.GET.get("event", "")

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from pipeline.background.errors import WorkError
 from pipeline.domain.errors import ImportUndoTooLate
 from pipeline.domain.permissions import Action
-from pipeline.imports.check import start_checked_import
+from pipeline.imports.start import start_checked_import
 from pipeline.imports.undo import start_undo_of_import
 from pipeline.pages.access import for_members
 from pipeline.pages.imports.result import own_import_result
@@ -21,7 +21,9 @@ from tasks.errors import TaskError
 
 @require_POST
 @for_members(Action.IMPORT_APPLICATIONS)
-def start_checked(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
+def start_checked_import_action(
+    request: HttpRequest, job_id: UUID, import_id: UUID
+) -> HttpResponse:
     """Import the people of a file that was only checked so far."""
     member, job, _ = own_import_result(request, job_id, import_id)
     try:
@@ -38,7 +40,7 @@ def start_checked(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpRe
 
 @require_POST
 @for_members(Action.IMPORT_APPLICATIONS)
-def undo(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
+def undo_import_action(request: HttpRequest, job_id: UUID, import_id: UUID) -> HttpResponse:
     """Start to remove the people whom an import added."""
     member, job, _ = own_import_result(request, job_id, import_id)
     try:

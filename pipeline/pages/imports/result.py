@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from jobs.models import Job
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.permissions import Action
-from pipeline.imports.progress import ImportProgress, import_of
+from pipeline.imports.progress import ImportProgress, progress_of_import
 from pipeline.imports.refusals import (
     refusals_of_import,
     report_of_refused_rows,
@@ -107,7 +107,7 @@ def own_import_result(
 ) -> tuple[Member, Job, ImportProgress]:
     """Return an import into a job of the member's company. Raises StoredFileNotFound."""
     member, job = own_job(request, job_id, Action.IMPORT_APPLICATIONS)
-    seen = import_of(job.company_id, import_id)
+    seen = progress_of_import(job.company_id, import_id)
     if seen.run.file.job_id != job.id:
         raise StoredFileNotFound
     return member, job, seen

@@ -14,7 +14,7 @@ from jobs.models import Job, JobStatus
 from pipeline.background.errors import WorkError
 from pipeline.domain.errors import FilesFull, ImportFileRefused, JobNotOpen
 from pipeline.domain.permissions import Action
-from pipeline.imports.progress import import_of_task, imports_into
+from pipeline.imports.progress import imports_into, progress_of_import_task
 from pipeline.imports.read_csv import MOST_BYTES, MOST_ROWS
 from pipeline.imports.start import start_import
 from pipeline.pages.access import Member, for_members, own_job
@@ -85,7 +85,7 @@ def _start_uploaded(request: HttpRequest, member: Member, job: Job, form: FileFo
     except (TaskError, WorkError) as error:
         form.add_error(None, str(error))
     else:
-        return import_of_task(job.company_id, task.id).run.file_id
+        return progress_of_import_task(job.company_id, task.id).run.file_id
     return None
 
 

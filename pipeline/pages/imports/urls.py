@@ -11,7 +11,7 @@ urlpatterns = [
     path(_JOB, upload.upload_import, name="import_applications"),
     path(f"{_JOB}sample.csv", upload.upload_sample, name="import_sample"),
     path(_IMPORT, result.import_result, name="import_result"),
-    path(f"{_IMPORT}start/", actions.start_checked, name="import_start"),
-    path(f"{_IMPORT}undo/", actions.undo, name="import_undo"),
+    path(f"{_IMPORT}start/", actions.start_checked_import_action, name="import_start"),
+    path(f"{_IMPORT}undo/", actions.undo_import_action, name="import_undo"),
     path(f"{_IMPORT}not-taken-in.csv", result.import_result_refused, name="import_refused"),
 ]

@@ -24,7 +24,7 @@ from pipeline.pages.access import (
 )
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.sandbox.forms import ClockForm
-from pipeline.selectors.sandboxes import last_advances
+from pipeline.selectors.sandboxes import last_advances_of_sandbox
 from pipeline.services.advance_clock import advance_clock, jobs_behind_clock
 from pipeline.wording.english import long_duration
 
@@ -33,7 +33,7 @@ ADVANCES_SHOWN = 10
 
 @require_safe
 @for_members()
-def test_mode(request: HttpRequest) -> HttpResponse:
+def clock_of_test_mode(request: HttpRequest) -> HttpResponse:
     """Explain test mode and lead to the sandbox; in the sandbox, show its clock."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     if not member.company.is_test:
@@ -44,7 +44,7 @@ def test_mode(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_members()
-def create_sandbox(request: HttpRequest) -> HttpResponse:
+def create_sandbox_with_clock(request: HttpRequest) -> HttpResponse:
     """Create the company's sandbox, and go there."""
     owner = require_access(member_of_sent_form(request), Action.CREATE_SANDBOX)
     sandbox = find_or_create_sandbox(owner.company.id)
@@ -90,7 +90,7 @@ def _clock_page(
         "jobs_behind": jobs_behind_clock(company_id).count(),
         "advances": [
             (each, long_duration(each.seconds))
-            for each in last_advances(company_id, most=ADVANCES_SHOWN)
+            for each in last_advances_of_sandbox(company_id, most=ADVANCES_SHOWN)
         ],
         "may_move": member.may(Action.ADVANCE_CLOCK),
     }

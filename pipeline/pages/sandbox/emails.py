@@ -11,11 +11,11 @@ from django.views.decorators.http import require_safe
 
 from pipeline.domain.errors import EmailNotFound
 from pipeline.domain.permissions import Action
-from pipeline.notifications.applicant_emails import recorded_message
+from pipeline.notifications.applicant_emails import recorded_applicant_email
 from pipeline.pages.access import Member, current_member, for_members, require_access
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.sandboxes import email_of_sandbox, emails_of_sandbox
+from pipeline.selectors.sandboxes import read_email_of_sandbox, read_emails_of_sandbox
 from pipeline.wording.email_words import KIND_WORDS
 
 EMAILS_SHOWN = 50
@@ -25,10 +25,10 @@ EMAILS_SHOWN = 50
 @for_members()
 def sandbox_emails(request: HttpRequest) -> HttpResponse:
     """List the emails of the sandbox, latest first."""
-    member = _member_of_sandbox(request)
+    member = _member_reading_sandbox_emails(request)
     place = page_place_in_url(request, "after", datetime, UUID)
     after = (place[0], place[1]) if place else None
-    page = emails_of_sandbox(member.company.id, after=after, limit=EMAILS_SHOWN)
+    page = read_emails_of_sandbox(member.company.id, after=after, limit=EMAILS_SHOWN)
     context = {
         "emails": [(each, KIND_WORDS.get(each.kind, each.kind)) for each in page.rows],
         "first_url": page_url_with(request, after=None) if after else None,
@@ -44,9 +44,9 @@ def sandbox_emails(request: HttpRequest) -> HttpResponse:
 @for_members()
 def sandbox_email(request: HttpRequest, email_id: UUID) -> HttpResponse:
     """Show one email as the person would have read it."""
-    member = _member_of_sandbox(request)
-    email = email_of_sandbox(member.company.id, email_id)
-    message = recorded_message(email)
+    member = _member_reading_sandbox_emails(request)
+    email = read_email_of_sandbox(member.company.id, email_id)
+    message = recorded_applicant_email(email)
     if message is None:  # the person was erased
         raise EmailNotFound
     may_confirm = member.may(Action.ADVANCE_CLOCK)
@@ -56,7 +56,7 @@ def sandbox_email(request: HttpRequest, email_id: UUID) -> HttpResponse:
     return response
 
 
-def _member_of_sandbox(request: HttpRequest) -> Member:
+def _member_reading_sandbox_emails(request: HttpRequest) -> Member:
     """Return the member, if they act for a sandbox. Raises EmailNotFound (404)."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     if not member.company.is_test:

@@ -15,9 +15,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from jobs.accounts import has_second_step
+from jobs.accounts import account_has_second_step
 from jobs.models import User
-from jobs.team import choose_member_emails, locked_companies
+from jobs.team import choose_team_member_emails, locked_teams_of
 from pipeline.pages.access import current_memberships, switch_current_member
 
 
@@ -36,22 +36,22 @@ def account(request: HttpRequest) -> HttpResponse:
         "app": next((each for each in held if each.type == Authenticator.Type.TOTP), None),
         "codes_left": len(codes.wrap().get_unused_codes()) if codes else None,
         "has_second_step": bool(held),
-        "needs_second_step": user.is_staff and not has_second_step(user.id),
+        "needs_second_step": user.is_staff and not account_has_second_step(user.id),
         "idle_hours": settings.STAFF_IDLE_HOURS,
-        "locked_companies": locked_companies(user.id),
+        "locked_companies": locked_teams_of(user.id),
     }
     return render(request, "staff/account.html", context)
 
 
 @require_POST
 @login_required
-def choose_company_emails(request: HttpRequest) -> HttpResponse:
+def choose_emails_in_account(request: HttpRequest) -> HttpResponse:
     """Choose which emails the account gets for one of its companies."""
     chosen = request.POST.get("membership", "")
     member = next((each for each in current_memberships(request) if str(each.id) == chosen), None)
     if member is None:
         raise Http404
-    choose_member_emails(
+    choose_team_member_emails(
         membership_id=member.id, digest="digest" in request.POST, alerts="alerts" in request.POST
     )
     messages.success(request, f"Emails about {member.company.name}: saved.")
@@ -60,7 +60,7 @@ def choose_company_emails(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
-def switch_company(request: HttpRequest) -> HttpResponse:
+def switch_company_of_account(request: HttpRequest) -> HttpResponse:
     """Switch the session to another of the member's companies."""
     try:
         member = switch_current_member(request, UUID(request.POST.get("company", "")))

@@ -16,7 +16,7 @@ from django.shortcuts import resolve_url
 
 from applicants.mail import post_private_email
 from jobs.models import User
-from jobs.team import company_of_newcomer, roles_of
+from jobs.team import company_of_new_team_member, team_roles_of
 from pipeline.pages.qr_code import inline_qr_code
 from pipeline.web.client_address import client_address
 
@@ -65,13 +65,13 @@ class StaffAdapter(DefaultAccountAdapter):
         """Name the company in the message to a person who signs in for the first time."""
         values = message_context or {}
         if message_template == FIRST_CONFIRMED and "email" in values:
-            values = values | {"company": company_of_newcomer(values["email"])}
+            values = values | {"company": company_of_new_team_member(values["email"])}
         super().add_message(request, level, message_template, values, extra_tags, message)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         """Return the company's jobs, or the admin for the operator's staff without a company."""
         user = request.user
-        if isinstance(user, User) and user.is_staff and not roles_of(user.id):
+        if isinstance(user, User) and user.is_staff and not team_roles_of(user.id):
             return resolve_url("admin:index")
         return resolve_url("company_jobs")
 
@@ -80,7 +80,7 @@ class StaffAdapter(DefaultAccountAdapter):
         return f"{str(credentials.get('email', '')).lower()} {client_address(request)}"
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the client's address behind trusted proxies; for IPv6, its network's first."""
+        """Return the client's address behind trusted proxies; of IPv6, the network's first."""
         address = client_address(request).partition("/")[0]
         return "0.0.0.0" if address == "unknown" else address  # noqa: S104  a socket has none
 

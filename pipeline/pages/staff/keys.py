@@ -20,7 +20,7 @@ from jobs.models import ApiKey, Scope
 from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.key_limits import create_limited_key, limits_of_keys
 from pipeline.domain.permissions import Action
-from pipeline.integrations.request_log import StatusClass, requests_of_key
+from pipeline.integrations.request_log import StatusClass, logged_requests_of_key
 from pipeline.models import Producer
 from pipeline.pages.access import (
     Member,
@@ -97,7 +97,7 @@ def key_requests(request: HttpRequest, key_id: UUID) -> HttpResponse:
         raise Http404 from None
     chosen = next((each for each in StatusClass if each == request.GET.get("status_class")), None)
     place = page_place_in_url(request, "after", int)
-    page = requests_of_key(
+    page = logged_requests_of_key(
         row.id, status_class=chosen, after=place[0] if place else None, limit=ROWS
     )
     next_after = encode_cursor(page.rows[-1].id) if page.more else ""

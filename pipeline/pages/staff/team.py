@@ -9,10 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from jobs.companies import require_second_step
+from jobs.companies import require_second_step_in_company
 from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
 from jobs.models import Membership, Role
-from jobs.team import add_member, change_role, member_of, remove_member, team_of
+from jobs.team import add_member, change_team_role, member_of, remove_member, team_of
 from pipeline.domain.permissions import Action
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.access import (
@@ -68,7 +68,9 @@ def team_second_step(request: HttpRequest) -> HttpResponse:
         return redirect("test_mode")
     required = request.POST.get("required") == "yes"
     try:
-        require_second_step(company_id=owner.company.id, required=required, by=owner.user.id)
+        require_second_step_in_company(
+            company_id=owner.company.id, required=required, by=owner.user.id
+        )
     except SecondStepMissing:
         messages.error(request, OWN_STEP_FIRST)
         return redirect("team")
@@ -138,7 +140,7 @@ def _change_team_member(request: HttpRequest, owner: Member, colleague: Membersh
             messages.success(request, f"{email} removed from the team of {company.name}.")
             return redirect("account" if colleague.user_id == owner.user.id else "team")
         role = Role(form.cleaned_data["role"])
-        change_role(company_id=company.id, membership_id=colleague.id, role=role)
+        change_team_role(company_id=company.id, membership_id=colleague.id, role=role)
         messages.success(request, f"{email} is now {role.label.lower()}.")
         return redirect("team")
     except LastOwner:

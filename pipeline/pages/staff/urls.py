@@ -7,7 +7,7 @@ from pipeline.pages.staff import account, keys, system, team
 
 urlpatterns = [
     path("account/", account.account, name="account"),
-    path("account/emails/", account.choose_company_emails, name="choose_company_emails"),
+    path("account/emails/", account.choose_emails_in_account, name="choose_company_emails"),
     path("account/2fa/", RedirectView.as_view(pattern_name="account")),
     path("account/", include("allauth.urls")),
     path("company/team/", team.team, name="team"),
@@ -17,5 +17,5 @@ urlpatterns = [
     path("company/keys/<uuid:key_id>/revoke/", keys.revoke_key, name="revoke_key"),
     path("company/keys/<uuid:key_id>/requests/", keys.key_requests, name="key_requests"),
     path("company/system/", system.system, name="system"),
-    path("company/switch/", account.switch_company, name="switch_company"),
+    path("company/switch/", account.switch_company_of_account, name="switch_company"),
 ]

@@ -33,7 +33,7 @@ import json, sys, django
 django.setup()
 from jobs.models import Job
 from pipeline.database import replica
-from pipeline.management.doctor.database_findings import replica_findings
+from pipeline.management.doctor.database_findings import database_replica_findings
 
 @replica.reads_replica
 def is_there():
@@ -42,7 +42,7 @@ def is_there():
 exec(sys.argv[2])
 said = [is_there()]
 """
-ASK_DOCTOR = "said += [[each.level, each.text] for each in replica_findings()]\n"
+ASK_DOCTOR = "said += [[each.level, each.text] for each in database_replica_findings()]\n"
 SAY = "print(json.dumps(said, default=str))"
 # Each of these alone must suffice; they are true of a good replica.
 MISMATCHES = """
@@ -50,7 +50,7 @@ import django
 django.setup()
 from django.db import connections
 from pipeline.database import replica
-place = replica.committed_place()
+place = replica.committed_place_for_replica()
 for other in ({}, {"system": 1}, {"timeline": 9}, {"hash": bytes(32)}):
     replica._Proven.starts = ("", "")
     print(replica.state_of_replica(connections["replica"], place._replace(**other)).name)

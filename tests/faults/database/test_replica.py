@@ -214,8 +214,8 @@ print(read(), *places)
 DOCTOR = """
 import dataclasses, json, django
 django.setup()
-from pipeline.management.doctor.database_findings import replica_findings
-found = list(replica_findings())
+from pipeline.management.doctor.database_findings import database_replica_findings
+found = list(database_replica_findings())
 print(json.dumps([{"level": each.level, "message": each.text} for each in found], default=str))
 """
 SESSION_OF_OWNER = """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.faults.whole_site.ledger import entries_of, ledger_faults
+from tests.faults.whole_site.ledger import Database, entries_of, ledger_faults
 from tests.faults.whole_site.people import Crowd
 from tests.faults.whole_site.processes import Site
 from tests.faults.whole_site.receivers import HookReceiver, MailReceiver
@@ -67,7 +67,7 @@ class Logged:
         )
 
 
-def log_of(site: Site) -> list[Logged]:
+def log_of(site: Database) -> list[Logged]:
     """The whole log."""
     return [Logged(*row) for row in site.rows(_LOG)]
 

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-from tests.faults.whole_site.processes import Site
+from typing import Any, Protocol
 
 ACTS = {"APPLIED", "ACKNOWLEDGED", "WITHDRAWN", "REMOVED"}
 SEATED = {"ACTIVE", "PENDING_ACKNOWLEDGMENT"}
@@ -19,6 +18,13 @@ _LOG = (
     "SELECT seq, at, application_id::text, event, to_status FROM pipeline_event"
     " WHERE job_id = %(job)s ORDER BY seq"
 )
+
+
+class Database(Protocol):
+    """What answers statements: a site, wherever it runs."""
+
+    def rows(self, statement: str, **given: Any) -> list[Any]:
+        """Return the rows of a statement."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,7 @@ class Entry:
     status: str | None
 
 
-def entries_of(site: Site, job: str) -> list[Entry]:
+def entries_of(site: Database, job: str) -> list[Entry]:
     """Read the log of a job."""
     return [Entry(*row) for row in site.rows(_LOG, job=job)]
 

@@ -56,7 +56,8 @@ class Crowd:
 
     With the company's `key`, people are also removed, and tasks started. `repeats` is the share of
     answered requests that are sent again, to compare the answers. Between two acts, a thread
-    pauses for up to `pause_seconds`.
+    pauses for up to `pause_seconds`. `successes` says when, by the monotonic clock, and whether it
+    was a change.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Crowd:
         key: str = "",
         repeats: float = 0.0,
         pause_seconds: float = 0.05,
+        host: str = "127.0.0.1",
     ) -> None:
         self.people = [Person(token) for token in tokens]
         self.job = job
@@ -78,6 +80,9 @@ class Crowd:
         self.compared = 0
         self.differing: list[tuple[str, Answer, Answer]] = []
         self.slowest_seconds = 0.0
+        self.longest_wait_seconds = 0.0  # with all attempts of a request
+        self.successes: list[tuple[float, bool]] = []
+        self._host = host
         self._port, self._seed, self._key, self._repeats = port, seed, key, repeats
         self._pause_seconds = pause_seconds
         self._is_over = threading.Event()
@@ -178,6 +183,7 @@ class Crowd:
 
     def _send(self, token: str, method: str, path: str, body: Any, key: str) -> Answer:
         """Send a request until it has an answer that stays."""
+        started = time.monotonic()
         while True:
             began = time.monotonic()
             answer = self._try(token, method, path, body, key)
@@ -190,6 +196,10 @@ class Crowd:
                 self.slowest_seconds = max(self.slowest_seconds, took)
                 counts = self.answers if is_final else self.failures
                 counts[answer.status if answer else 0, code] += 1
+                if answer and answer.status < 400:
+                    self.successes.append((time.monotonic(), method != "GET"))
+                    waited = time.monotonic() - started
+                    self.longest_wait_seconds = max(self.longest_wait_seconds, waited)
             if answer and is_final:
                 return answer
             if method == "GET" and self._is_over.is_set():
@@ -200,7 +210,7 @@ class Crowd:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         if key:
             headers["Idempotency-Key"] = key
-        client = http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT_SECONDS)
+        client = http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT_SECONDS)
         try:
             content = None if body is None else json.dumps(body)
             client.request(method, f"/api/v1{path}", content, headers)

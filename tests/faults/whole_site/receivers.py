@@ -80,11 +80,11 @@ class MailReceiver:
 
 
 @contextmanager
-def receiving_mail() -> Iterator[tuple[MailReceiver, int]]:
+def receiving_mail(host: str = "127.0.0.1") -> Iterator[tuple[MailReceiver, int]]:
     """A running mail server, and its port."""
     logging.getLogger("mail.log").setLevel(logging.WARNING)
     receiver = MailReceiver()
-    controller = Controller(receiver, hostname="127.0.0.1", port=free_port())
+    controller = Controller(receiver, hostname=host, port=free_port())
     controller.start()
     try:
         yield receiver, controller.port

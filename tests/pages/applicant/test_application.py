@@ -43,7 +43,7 @@ def test_an_offer_says_until_when_and_what_is_lost_otherwise() -> None:
     assert "It is your turn. Confirm by" in page
     assert " min" in page
     assert re.search(r"Confirm by [^.]+ Time left: \d+ \w+", page)  # and later: time is up
-    assert "the next 2 newcomers pass you" in page
+    assert "the next 2 people who join pass you" in page
     assert "The next miss after that ends the application." in page
 
 
@@ -70,7 +70,7 @@ def test_after_the_deadline_confirming_tells_the_new_place() -> None:
     assert factories.status_of(application) == "WAITLIST"
     assert "The deadline for this seat has passed" in text_of(answer)
     assert "You missed the deadline. You are now number 1 of 1 in line." in text_of(answer)
-    assert "no seat is offered to you before" in text_of(answer)
+    assert "you are not offered a seat before" in text_of(answer)
 
 
 def test_the_last_miss_ends_it_and_says_what_can_be_done() -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from applicants.models import Applicant
-from applicants.services import remember_time_zone
+from applicants.services import remember_applicant_time_zone
 from pipeline.domain.states import Outcome
 from pipeline.mail.links import MAX_AGE, Offer, make_offer_link_token
 from pipeline.services.lifecycle import close_job
@@ -54,7 +54,7 @@ def test_a_browser_that_was_never_here_sees_the_deadline_in_the_persons_zone(
     visitor: Client,
 ) -> None:
     application = offered()
-    remember_time_zone(application.applicant_id, "Asia/Tokyo")
+    remember_applicant_time_zone(application.applicant_id, "Asia/Tokyo")
 
     page = visitor.get(f"/confirm/{token_of(application)}/")
     visitor.cookies["time_zone"] = "Europe/Berlin"

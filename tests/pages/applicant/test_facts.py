@@ -12,7 +12,7 @@ from django.test import Client
 from pipeline.domain.states import Outcome, Reason, ReinstatementReason
 from pipeline.models import Application
 from pipeline.services.reinstate import reinstate
-from pipeline.stats import job_facts
+from pipeline.stats import public_facts
 from tests.support import factories
 from tests.support.applicants import applicant_browser, decide, leave
 from tests.support.callers import Caller
@@ -79,7 +79,7 @@ def test_no_cache_keeps_the_page_of_somebody_who_is_signed_in(job: UUID) -> None
 
 
 def test_a_long_log_is_counted_from_its_end(job: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_facts, "MOST_EVENTS", 2)
+    monkeypatch.setattr(public_facts, "MOST_EVENTS", 2)
 
     facts = Caller().get(f"/jobs/{job}/facts").json()
 

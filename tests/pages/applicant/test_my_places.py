@@ -20,7 +20,7 @@ def test_the_page_draws_the_place_and_lists_every_change() -> None:
     page = owner_signed_in(me).get(mine(me, "places/"))
 
     text = text_of(page)
-    assert "The best place was 1, the worst 2, the last one 1." in text
+    assert "Best place 1, worst 2, latest 1." in text
     assert text.index("Others moved") < text.rindex("Applied")
     assert mine(me, "places/") in owner_signed_in(me).get(mine(me)).content.decode()
     assert owner_signed_in(seated).get(mine(seated, "places/")).status_code == 200

@@ -35,7 +35,7 @@ def test_a_job_tells_its_rules_and_its_numbers(visitor: Client) -> None:
     page = text_of(visitor.get(f"/jobs/{job}/"))
 
     assert "has 10 minutes to confirm it" in page
-    assert "the next 2 newcomers pass you" in page
+    assert "the next 2 people who join pass you" in page
     assert "A seat is free now" in page
     assert "Time to confirm 10 min" in page
 
@@ -99,12 +99,9 @@ def test_a_seat_that_nobody_who_waits_can_take_is_free(visitor: Client) -> None:
     page = text_of(visitor.get(f"/jobs/{job}/"))
 
     assert (
-        "A seat is free now. Everyone on the waitlist is in a pause after a missed deadline, or"
-        " asked for no seat yet, so you would not wait behind them."
+        "A seat is free now. Nobody on the waitlist can take a seat right now, so you would get"
+        " this one."
     ) in page
-    assert (
-        "Everyone waiting is in a pause after a missed deadline, or asked for no seat yet." in page
-    )
     assert "would join behind" not in page
 
 

@@ -87,10 +87,10 @@ def test_everybody_reads_when_the_order_is_drawn() -> None:
 
     page = page_of(Client(), f"/jobs/{job_id}/")
 
-    assert "Then the order is drawn by lot: it does not matter who comes first." in page
+    assert "The order is then drawn by lot, so it does not matter who applies first." in page
     assert "2 people take part so far." in page
     assert "A seat is free now" not in page
-    assert "in a pause after a missed deadline" not in page
+    assert "Nobody on the waitlist can take a seat" not in page
     assert "Applications until" in page_of(Client(), f"/jobs/{job_id}/facts/")
 
 

@@ -17,7 +17,7 @@ from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application, NameWord
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors import search
-from pipeline.selectors.recent_stats import NOTHING_YET, last_misses, recent_waits
+from pipeline.selectors.recent_stats import NOTHING_YET, recent_misses, recent_waits
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
@@ -32,7 +32,7 @@ def job(job: UUID) -> UUID:
 
 
 def found(company: Company, words: str, **how: Any) -> list[str]:
-    page = search.find_by_name(company.id, words, limit=how.pop("limit", 50), **how)
+    page = search.search_by_name(company.id, words, limit=how.pop("limit", 50), **how)
     return [seen.application.name for seen in page.rows]
 
 
@@ -68,11 +68,11 @@ def test_a_long_list_has_pages(company: Company) -> None:
         factories.application(job, factories.applicant(name=f"Kim Number{n}"))
     index_names()
 
-    first = search.find_by_name(company.id, "kim", limit=2)
+    first = search.search_by_name(company.id, "kim", limit=2)
     assert first.next
-    second = search.find_by_name(company.id, "kim", after=first.next, limit=2)
+    second = search.search_by_name(company.id, "kim", after=first.next, limit=2)
     assert second.next
-    third = search.find_by_name(company.id, "kim", after=second.next, limit=2)
+    third = search.search_by_name(company.id, "kim", after=second.next, limit=2)
 
     pages = [first.rows, second.rows, third.rows]
     assert [len(page) for page in pages] == [2, 2, 1]
@@ -92,7 +92,7 @@ def many(company: Company, monkeypatch: Any) -> Company:
 
 
 def test_a_search_goes_on_until_it_has_found_somebody(many: Company) -> None:
-    page = search.find_by_name(many.id, "maria c", limit=5)
+    page = search.search_by_name(many.id, "maria c", limit=5)
 
     assert [seen.application.name for seen in page.rows] == ["Maria C"]
     assert page.next is None
@@ -103,10 +103,10 @@ def test_a_search_looks_at_so_many_names_and_goes_on_with_the_next_page(
 ) -> None:
     monkeypatch.setattr(search, "LOOKS", 1)
 
-    first = search.find_by_name(many.id, "maria c", limit=5)
+    first = search.search_by_name(many.id, "maria c", limit=5)
     assert first.next
     assert (first.rows, first.next.word) == ([], "maria")
-    second = search.find_by_name(many.id, "maria c", after=first.next, limit=5)
+    second = search.search_by_name(many.id, "maria c", after=first.next, limit=5)
 
     assert [seen.application.name for seen in second.rows] == ["Maria C"]
 
@@ -116,7 +116,7 @@ def test_a_search_begins_with_the_word_that_fewest_people_have(
 ) -> None:
     monkeypatch.setattr(search, "LOOKS", 1)
 
-    page = search.find_by_name(many.id, "maria b", limit=5)
+    page = search.search_by_name(many.id, "maria b", limit=5)
 
     assert [seen.application.name for seen in page.rows] == ["Maria B"]
 
@@ -282,5 +282,5 @@ def test_the_last_misses_are_missed_turns_of_the_span_only(company: Company) -> 
     factories.settle_all()
 
     assert factories.statuses(missed, unverified) == ["LAPSED", "LAPSED"]
-    assert [miss.application_id for miss in last_misses(job, 2 * day, limit=1)] == [missed.id]
-    assert last_misses(job, day, limit=1) == []
+    assert [miss.application_id for miss in recent_misses(job, 2 * day, limit=1)] == [missed.id]
+    assert recent_misses(job, day, limit=1) == []

@@ -55,7 +55,7 @@ def test_the_page_says_what_follows_and_then_it_happens(
     assert "they are number 1 in line again, and 1 person behind moves back by one" in page
     done = follow(recruiter, back(ana), GIVEN)
 
-    assert "Ana Li has the former place back and is number 1 in line." in done
+    assert "Ana Li has their place back and is number 1 in line." in done
     assert "Was in hospital." in done
     assert "an accommodation for the applicant" in done
     assert back(ana) not in done
@@ -131,9 +131,9 @@ def test_both_sides_read_why(company: Company, recruiter: Client) -> None:
     assert "You missed the deadline. You are now number" not in mine
     assert "hospital" not in mine
     theirs = page_of(owner_signed_in(cy), f"/me/applications/{cy.id}/")
-    assert "Someone got back a place ahead of you" in theirs
+    assert "Someone is ahead of you again" in theirs
     assert "Ana" not in theirs
     log = page_of(recruiter, f"/company/jobs/{ana.job_id}/timeline/")
-    assert "got the former place back" in log
+    assert "got their place back" in log
     only = page_of(recruiter, f"/company/jobs/{ana.job_id}/timeline/?event=REINSTATED")
-    assert "got the former place back" in only
+    assert "got their place back" in only

@@ -11,7 +11,7 @@ from django.core.mail import EmailMessage
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.config.demo import STORY_PEOPLE, demo_address
+from pipeline.config.demo_addresses import STORY_PEOPLE, demo_address
 from pipeline.models import Application
 from tests.support import factories
 from tests.support.pages import follow, page_of

@@ -120,6 +120,6 @@ def test_acts_are_kept_for_a_year() -> None:
                 [days, f"{days} days ago"],
             )
 
-    retention.clean_up_tasks()
+    retention.run_task_retention()
 
     assert [act[2] for act in acts()] == ["364 days ago"]

@@ -120,6 +120,22 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/defer`, { json: { not_before: notBefore } });
   }
 
+  /** Ask the company to look again at the end, with the person's token or a portal token. */
+  contest(applicationId: string, text: string, options: Repeatable = {}): Promise<models.Contest> {
+    return this.client.call("POST", `/applications/${applicationId}/contests`, { json: { text }, ...options });
+  }
+
+  /** Answer with UPHELD or CHANGED, for a reason that fits. `text` goes to the person. */
+  answerContest(
+    applicationId: string,
+    contestId: string,
+    answer: models.ContestAnswer,
+    options: Repeatable = {},
+  ): Promise<models.Contest> {
+    const path = `/applications/${applicationId}/contests/${contestId}/answer`;
+    return this.client.call("POST", path, { json: answer, ...options });
+  }
+
   /** Withdraw, with the person's token or a portal token. */
   withdraw(applicationId: string): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/withdraw`);
@@ -130,7 +146,7 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/remove`, { json: decision, ...options });
   }
 
-  /** Give a person the place back that they had before their last missed deadline. */
+  /** Give a person back the place they had before their last missed deadline. */
   reinstate(applicationId: string, why: models.Reinstatement, options: Repeatable = {}): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/reinstate`, { json: why, ...options });
   }

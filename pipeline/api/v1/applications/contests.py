@@ -20,7 +20,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import CONTEST_STATE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_place, page_limit, paginated
+from pipeline.api.pagination import page_cursor_place, page_limit, paginated
 from pipeline.api.parameters import choice_parameter
 from pipeline.api.problem_types import (
     ALREADY_CONTESTED,
@@ -78,7 +78,7 @@ class Contests(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """List the requests to look again at an application, newest first."""
         facts = seen_application(caller_of(request), application_id)
-        after: Any = cursor_place(request, datetime, UUID)
+        after: Any = page_cursor_place(request, datetime, UUID)
         company_id, now = facts.company_id, read_company_clock(facts.company_id).now
         page = contests_of_company(
             company_id,
@@ -165,7 +165,7 @@ class CompanyContests(Endpoint):
     def get(self, request: Request) -> Response:
         """List the requests to look again at applications to the company, newest first."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        after: Any = cursor_place(request, datetime, UUID)
+        after: Any = page_cursor_place(request, datetime, UUID)
         now = read_company_clock(company_id).now
         page = contests_of_company(
             company_id,

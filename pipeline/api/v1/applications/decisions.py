@@ -28,7 +28,7 @@ from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
 
 
-class Remove(Endpoint):
+class RemovalDecision(Endpoint):
     """`/applications/{id}/remove`"""
 
     @describes(
@@ -54,7 +54,7 @@ class Remove(Endpoint):
         return application_answer(facts, application, private=True)
 
 
-class Reinstate(Endpoint):
+class ReinstatementDecision(Endpoint):
     """`/applications/{id}/reinstate`"""
 
     @describes(
@@ -79,7 +79,7 @@ class Reinstate(Endpoint):
         " application to the job; `NOT_REINSTATABLE`: a later one that has ended.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Give a person the place back that they had before their last missed deadline."""
+        """Give a person back the place they had before their last missed deadline."""
         caller, facts = received_application(caller_of(request), application_id, Action.REINSTATE)
         given = endpoint_body(request, ReinstatementIn)
         application = reinstate(

@@ -15,7 +15,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_place, page_limit, paginated
+from pipeline.api.pagination import page_cursor_place, page_limit, paginated
 from pipeline.api.problem_types import EMAIL_NOT_REPEATABLE
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import Count, DetailOut, PageOf
@@ -60,13 +60,13 @@ class ApplicationEmails(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """List the emails about an application and what became of each, newest first."""
         received_application(caller_of(request), application_id, Action.READ_COMPANY)
-        after: Any = cursor_place(request, datetime, UUID)
+        after: Any = page_cursor_place(request, datetime, UUID)
         page = emails_page_of_application(application_id, after=after, limit=page_limit(request))
 
-        def after_email(email: SentEmail) -> str:
+        def application_email_cursor_after(email: SentEmail) -> str:
             return encode_cursor(email.row.created_at, email.id)
 
-        return endpoint_answer(request, paginated(page, email_out, after_email))
+        return endpoint_answer(request, paginated(page, email_out, application_email_cursor_after))
 
 
 class SendEmailAgain(Endpoint):

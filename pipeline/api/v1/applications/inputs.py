@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from applicants.models import EMAIL_LENGTH
+from applicants.addresses import EMAIL_LENGTH
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from pipeline.api.v1.fields import (
     Address,

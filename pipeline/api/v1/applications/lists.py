@@ -19,9 +19,10 @@ from pipeline.api.openapi.parameters import (
     OF_APPLICATIONS,
     PAGED,
     WITH_EXTERNAL_ID,
+    fields_parameter,
 )
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
-from pipeline.api.pagination import cursor_id, cursor_place, page_limit
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.pagination import page_cursor_id, page_cursor_place, page_limit
 from pipeline.api.parameters import (
     choice_parameter,
     flag_parameter,
@@ -46,13 +47,13 @@ from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
-    ApplicationFilters,
     ListedPage,
     ListOrder,
     ListPlace,
-    count_listed_applications,
-    list_applications,
-    search_applications,
+    WantedJobApplications,
+    count_job_applications,
+    list_job_applications,
+    search_job_applications,
 )
 from pipeline.selectors.search import NamePlace
 
@@ -76,14 +77,14 @@ class JobApplicationList(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the applications to a job, ended ones too, the latest first."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        filters, search = _list_filters(request), search_parameter(request)
+        filters, search = _application_list_filters(request), search_parameter(request)
         limit = page_limit(request)
-        order = _list_order(request)
+        order = _application_list_order(request)
         if search:
             if "sort" in request.query_params or "total" in self.expanded:
                 refuse_parameter("search", "Send neither sort nor expand=total with a search.")
-            place = cursor_place(request, str, UUID)
-            page = search_applications(
+            place = page_cursor_place(request, str, UUID)
+            page = search_job_applications(
                 job.company_id,
                 job_id,
                 search,
@@ -92,10 +93,10 @@ class JobApplicationList(Endpoint):
                 limit=limit,
             )
         else:
-            page = _sorted_list(request, job_id, filters, order, limit)
+            page = _sorted_application_list(request, job_id, filters, order, limit)
         total: TotalOut | None = None
         if "total" in self.expanded:
-            counted = count_listed_applications(job_id, filters, order)
+            counted = count_job_applications(job_id, filters, order)
             total = {"count": counted.people, "exact": counted.exact}
         rows = applications_out(page.rows, with_decisions="decision" in self.expanded)
         next_cursor = encode_cursor(*page.next) if page.next else None
@@ -103,7 +104,7 @@ class JobApplicationList(Endpoint):
         return endpoint_page_answer(request, payload)
 
 
-class Applications(Endpoint):
+class ApplicationList(Endpoint):
     """`/applications`"""
 
     @describes(
@@ -116,7 +117,7 @@ class Applications(Endpoint):
     def get(self, request: Request) -> Response:
         """Find the company's application with an `external_id`: one or none."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        page_limit(request), cursor_id(request)
+        page_limit(request), page_cursor_id(request)
         external_id = text_parameter(request, "external_id")
         if external_id is None or not request.query_params["external_id"]:
             refuse_parameter("external_id", "Send the application's external_id.")
@@ -125,9 +126,9 @@ class Applications(Endpoint):
         return Response({"data": rows, "next_cursor": None})
 
 
-def _list_filters(request: Request) -> ApplicationFilters:
+def _application_list_filters(request: Request) -> WantedJobApplications:
     tag = text_parameter(request, "tag")
-    return ApplicationFilters(
+    return WantedJobApplications(
         status=choice_parameter(request, "status", Status),
         outcome=choice_parameter(request, "outcome", Outcome),
         applied_after=moment_parameter(request, "applied_after"),
@@ -142,7 +143,7 @@ def _list_filters(request: Request) -> ApplicationFilters:
     )
 
 
-def _list_order(request: Request) -> ListOrder:
+def _application_list_order(request: Request) -> ListOrder:
     by_end = any(name in request.query_params for name in _BY_END)
     name: Any = request.query_params.get("sort", "-ended_at" if by_end else USUAL_ORDER)
     if name not in ORDERS:
@@ -150,9 +151,9 @@ def _list_order(request: Request) -> ListOrder:
     return ORDERS[name]
 
 
-def _sorted_list(
-    request: Request, job_id: UUID, filters: ApplicationFilters, order: ListOrder, limit: int
+def _sorted_application_list(
+    request: Request, job_id: UUID, filters: WantedJobApplications, order: ListOrder, limit: int
 ) -> ListedPage:
-    place = cursor_place(request, datetime, UUID)
+    place = page_cursor_place(request, datetime, UUID)
     after = ListPlace(*place) if place else None
-    return list_applications(job_id, filters, order=order, after=after, limit=limit)
+    return list_job_applications(job_id, filters, order=order, after=after, limit=limit)

@@ -13,7 +13,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import AFTER_SEQ, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_seq, page_limit, paginated
+from pipeline.api.pagination import page_cursor_seq, page_limit, paginated
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.outputs import Count, Hash, PageOf
 from pipeline.domain.permissions import Action
@@ -21,7 +21,7 @@ from pipeline.domain.states import Outcome, Status
 from pipeline.receipts.opaque_log import opaque_rows
 from pipeline.receipts.receipt import issue_receipt
 from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.jobs import job_facts
+from pipeline.selectors.jobs import read_job_facts
 from pipeline.selectors.page import Page
 
 # A time as it is signed: UTC, with six digits of microseconds.
@@ -95,7 +95,7 @@ class ApplicationReceipt(Endpoint):
         return Response(issue_receipt(application_id))
 
 
-class ApplicationLog(Endpoint):
+class ApplicationReceiptLog(Endpoint):
     """`/applications/{id}/log`"""
 
     @describes(
@@ -112,8 +112,8 @@ class ApplicationLog(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return a page of the log of the application's line, oldest first, naming nobody."""
         facts = seen_application(caller_of(request), application_id)
-        after, limit = cursor_seq(request), page_limit(request)
-        upto = job_facts(facts.job_id).seq
+        after, limit = page_cursor_seq(request), page_limit(request)
+        upto = read_job_facts(facts.job_id).seq
         rows = list(opaque_rows(facts.job_id, after=after, upto=min(upto, after + limit)))
         page = Page(rows, more=after + limit < upto)
         payload = paginated(page, dict, lambda row: encode_cursor(row["seq"]))

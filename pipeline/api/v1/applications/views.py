@@ -20,11 +20,11 @@ from pipeline.api.access import (
     received_application,
     visible_job,
 )
-from pipeline.api.callers import CompanyCaller, Nobody, caller_of, requester_of
+from pipeline.api.callers import AnonymousCaller, CompanyCaller, caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
-from pipeline.api.openapi.parameters import EXPAND_DECISION
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
+from pipeline.api.openapi.parameters import EXPAND_DECISION, fields_parameter
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import parameter_as_id
 from pipeline.api.problem_types import (
     ACKNOWLEDGMENT_EXPIRED,
@@ -51,7 +51,7 @@ from pipeline.api.v1.applications.outputs import (
     application_out,
     applications_out,
 )
-from pipeline.api.v1.fields import Nothing, reference_in
+from pipeline.api.v1.fields import Nothing, reference_in_fields
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound
 from pipeline.domain.permissions import Action
@@ -102,12 +102,12 @@ class JobApplications(JobApplicationList):
         Without a credential: 202, the same for every address, and an email to the address.
         """
         caller, application_id = caller_of(request), idempotent_row_id(request)
-        if isinstance(caller, Nobody):
+        if isinstance(caller, AnonymousCaller):
             return _answer_unverified_application(request, job_id, application_id)
         if isinstance(caller, CompanyCaller):
             _, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
             given = endpoint_body(request, SubmissionIn)
-            person = _person_to_submit(caller, given)
+            person = _applicant_to_submit(caller, given)
             name = given.get("name") or (person.name if person else "")
         else:
             applicant = authorize_person(caller, Action.APPLY)
@@ -123,7 +123,7 @@ class JobApplications(JobApplicationList):
             name=name,
             actor=caller.actor,
             application_id=application_id,
-            reference=reference_in(given),
+            reference=reference_in_fields(given),
         )
         facts = ApplicationFacts(
             id=application.id,
@@ -132,7 +132,7 @@ class JobApplications(JobApplicationList):
             applicant_id=application.applicant_id,
             job_title=job.title,
             email=person.email if person else given["email"],
-            **reference_in(given),
+            **reference_in_fields(given),
         )
         seen = seen_application_after_change(facts, application)
         answer = application_out(seen, private=isinstance(caller, CompanyCaller))
@@ -155,7 +155,7 @@ class OneApplication(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return an application, to its applicant or to the company that received it."""
         caller = caller_of(request)
-        if isinstance(caller, Nobody):
+        if isinstance(caller, AnonymousCaller):
             raise NotAuthenticated
         authorize(caller, Action.READ_APPLICATION)
         seen = read_application(application_id)
@@ -187,7 +187,7 @@ class OneApplication(Endpoint):
         change_application_reference(
             company_id=caller.company_id,
             application_id=facts.id,
-            changes=reference_in(endpoint_body(request, ApplicationChangeIn)),
+            changes=reference_in_fields(endpoint_body(request, ApplicationChangeIn)),
         )
         return Response(application_out(read_application(facts.id)))
 
@@ -257,7 +257,7 @@ class Withdraw(Endpoint):
 def _answer_unverified_application(
     request: Request, job_id: UUID, application_id: UUID | None
 ) -> Response:
-    job = visible_job(Nobody(), job_id)
+    job = visible_job(AnonymousCaller(), job_id)
     given = endpoint_body(request, UnprovedApplicationIn)
     client = client_address(request)
     check_throttle(request, "anonymous_apply", client)
@@ -272,7 +272,7 @@ def _answer_unverified_application(
     return Response({"detail": TAKEN}, status=202)
 
 
-def _person_to_submit(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
+def _applicant_to_submit(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
     """Return the person whom a company submits by id, if it already knows them."""
     if "applicant_id" not in given:
         return None

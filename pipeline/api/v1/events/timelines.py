@@ -13,7 +13,7 @@ from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_place, cursor_seq, page_limit, paginated
+from pipeline.api.pagination import page_cursor_place, page_cursor_seq, page_limit, paginated
 from pipeline.api.v1.events.outputs import ToldEventOut, event_with_sentence_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
@@ -21,7 +21,7 @@ from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.page import Page
-from pipeline.selectors.timelines import TimelineMoment, timeline_of, timeline_of_person
+from pipeline.selectors.timelines import TimelineMoment, timeline_of_application, timeline_of_person
 from pipeline.wording.sentences import Reader
 
 
@@ -39,9 +39,9 @@ class TimelineOfApplication(Endpoint):
         """Return an application's events, oldest first, each with a sentence that explains it."""
         caller = caller_of(request)
         seen_application(caller, application_id)
-        page = timeline_of(
+        page = timeline_of_application(
             application_id,
-            after_seq=cursor_seq(request),
+            after_seq=page_cursor_seq(request),
             limit=page_limit(request),
         )
         return _timeline_answer(request, caller, page, by_seq=True)
@@ -61,7 +61,7 @@ class TimelineOfApplicant(Endpoint):
         """Return a person's events, oldest first, with sentences; for a company, its own jobs'."""
         caller = caller_of(request)
         known_applicant(caller, applicant_id)
-        place = cursor_place(request, datetime, UUID, int)
+        place = page_cursor_place(request, datetime, UUID, int)
         page = timeline_of_person(
             applicant_id,
             company_id=company_in_view(caller),

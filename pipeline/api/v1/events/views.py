@@ -17,8 +17,9 @@ from pipeline.api.openapi.parameters import (
     FEED_CURSOR,
     FEED_START,
     LIMIT,
+    fields_parameter,
 )
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
+from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import link_to_next_page, page_limit
 from pipeline.api.parameters import choice_parameter, refuse_parameter
 from pipeline.api.v1.events.outputs import EventOut, FeedOut, events_out
@@ -63,7 +64,7 @@ class EventFeed(Endpoint):
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
         event = choice_parameter(request, "event", EventType)
         name = "after" if "after" in request.query_params else "cursor"
-        after = _feed_place(request, name, company_id)
+        after = _event_feed_place(request, name, company_id)
         try:
             page = feed_of(company_id, after=after, limit=page_limit(request))
         except UnknownPlace:
@@ -81,7 +82,7 @@ class EventFeed(Endpoint):
         return Response(payload, headers=headers)
 
 
-def _feed_place(request: Request, name: str, company_id: UUID) -> FeedPlace | None:
+def _event_feed_place(request: Request, name: str, company_id: UUID) -> FeedPlace | None:
     """Return the place in the parameter `name`, else where the client starts; None: the first."""
     text = request.query_params.get(name)
     if text is None:

@@ -17,7 +17,7 @@ from pipeline.api.v1.outputs import Count
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.selectors.jobs import read_job
-from pipeline.stats.job_facts import public_counts_of
+from pipeline.stats.public_facts import public_facts_of
 
 
 class FactsOut(TypedDict):
@@ -56,7 +56,7 @@ class FactsOfJob(Endpoint):
         caller, job = caller_of(request), read_job(job_id)
         if not has_access_to_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
-        counts = public_counts_of(job)
+        counts = public_facts_of(job)
         payload: FactsOut = {
             "counted_since": counts.since,
             "counted_events": counts.events,

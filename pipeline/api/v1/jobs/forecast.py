@@ -18,7 +18,7 @@ from pipeline.api.parameters import whole_parameter
 from pipeline.api.v1.outputs import Count
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
-from pipeline.forecast.statements import read_prospects
+from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.selectors.jobs import read_job
 
 
@@ -55,7 +55,7 @@ class ForecastOfJob(Endpoint):
             raise JobNotFound
         position = whole_parameter(request, "position", low=1) or job.people_waiting + 1
         is_open = job.status == JobStatus.OPEN and not job.awaits_draw
-        found = read_prospects({job_id: position}).get(job_id) if is_open else None
+        found = read_prospects_with_statements({job_id: position}).get(job_id) if is_open else None
         payload: ForecastOut = {
             "position": position,
             "half_wait_seconds": found.forecast.half if found else None,

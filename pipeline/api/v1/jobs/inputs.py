@@ -14,8 +14,8 @@ from jobs.models import (
     ZONE_LENGTH,
     JobStatus,
 )
-from jobs.policies import policy_limits, wrong_quiet_hours
-from jobs.quiet_hours import is_known_zone
+from jobs.policies import policy_limits
+from jobs.quiet_hours import is_quiet_zone_known, wrong_quiet_hours
 from pipeline.api.v1.fields import (
     Choice,
     Flag,
@@ -54,7 +54,7 @@ class PolicyIn(Shape):
             raise ValidationError({ends[0]: "Give quiet_from and quiet_to together."})
         if wrong := wrong_quiet_hours(attrs.get("quiet_from"), attrs.get("quiet_to")):
             raise ValidationError({"quiet_to": wrong})
-        if not is_known_zone(attrs.get("quiet_time_zone", "UTC")):
+        if not is_quiet_zone_known(attrs.get("quiet_time_zone", "UTC")):
             why = "Must be the name of a time zone, like Europe/Paris."
             raise ValidationError({"quiet_time_zone": why})
         return attrs

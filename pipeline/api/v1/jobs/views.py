@@ -20,7 +20,7 @@ from pipeline.api.access import (
     own_job,
 )
 from pipeline.api.callers import CompanyCaller, caller_of
-from pipeline.api.conditional import conditional_answer, strong_tag, tags_to_match
+from pipeline.api.conditional import conditional_answer, etags_to_match, strong_etag
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.errors import PreconditionFailed, PreconditionRequired
 from pipeline.api.idempotency import idempotent_row_id
@@ -31,9 +31,10 @@ from pipeline.api.openapi.parameters import (
     METADATA,
     PAGED,
     SEARCH,
+    fields_parameter,
 )
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
-from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.pagination import page_cursor_id, page_limit, paginated
 from pipeline.api.parameters import (
     choice_parameter,
     metadata_parameter,
@@ -51,7 +52,7 @@ from pipeline.api.problem_types import (
 )
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
-from pipeline.api.v1.fields import Nothing, reference_in
+from pipeline.api.v1.fields import Nothing, reference_in_fields
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
 from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
 from pipeline.api.v1.outputs import PageOf
@@ -98,7 +99,7 @@ class Jobs(Endpoint):
         """Return the open jobs, or for a company all of its own jobs."""
         caller, status = caller_of(request), choice_parameter(request, "status", JobStatus)
         search, limit = search_parameter(request), page_limit(request)
-        after = cursor_id(request)
+        after = page_cursor_id(request)
         page: Page[Job] = Page([], more=False)
         if isinstance(caller, CompanyCaller):
             page = jobs_of_company(
@@ -113,9 +114,8 @@ class Jobs(Endpoint):
         elif status in (None, JobStatus.OPEN) and not getattr(caller, "is_test", False):
             page = read_open_jobs(search=search, after=after, limit=limit)
         shape = partial(job_out, private=isinstance(caller, CompanyCaller))
-        return endpoint_page_answer(
-            request, paginated(page, shape, lambda job: encode_cursor(str(job.id)))
-        )
+        rows = paginated(page, shape, lambda job: encode_cursor(str(job.id)))
+        return endpoint_page_answer(request, rows)
 
     @describes(
         "create_job",
@@ -141,7 +141,7 @@ class Jobs(Endpoint):
             draw_at=given.get("draw_at"),
             actor=caller.actor,
             job_id=idempotent_row_id(request),
-            reference=reference_in(given),
+            reference=reference_in_fields(given),
         )
         return _job_answer(job_id, status=201, headers={"Location": f"{request.path}/{job_id}"})
 
@@ -201,7 +201,7 @@ class OneJob(Endpoint):
             capacity=given.get("capacity"),
             policy=given.get("policy", {}),
             posting=_job_texts(given),
-            reference=reference_in(given),
+            reference=reference_in_fields(given),
             draw_at=given.get("draw_at"),
         )
         update_job(job_id=job_id, changes=change, actor=caller.actor, seen=seen)
@@ -274,12 +274,12 @@ def _change_job_status(
 
 
 def _job_version_seen(request: Request, facts: JobFacts, *, needed: bool) -> Version | None:
-    tags = tags_to_match(request)
+    tags = etags_to_match(request)
     if tags is None and needed:
         raise PreconditionRequired
     if tags is None or tags == ["*"]:
         return None
-    if strong_tag(facts.seq, facts.posting_version) not in tags:
+    if strong_etag(facts.seq, facts.posting_version) not in tags:
         raise PreconditionFailed
     return Version(facts.seq, facts.posting_version)
 
@@ -296,4 +296,4 @@ def _job_answer(
 
 
 def _job_tag(job: Job) -> str:
-    return strong_tag(job.seq, job.posting.version)
+    return strong_etag(job.seq, job.posting.version)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from pipeline.api.access import own_job
 from pipeline.api.callers import PersonCaller, caller_of
-from pipeline.api.conditional import version_tag
+from pipeline.api.conditional import version_etag
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import (
     AFTER_SEQ,
@@ -30,9 +30,10 @@ from pipeline.api.openapi.parameters import (
     PAGED,
     REPLAY_LIMIT,
     REPLAY_SEQ,
+    fields_parameter,
 )
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
-from pipeline.api.pagination import cursor_place, cursor_seq, page_limit, paginated
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.pagination import page_cursor_place, page_cursor_seq, page_limit, paginated
 from pipeline.api.parameters import (
     choice_parameter,
     digest_parameter,
@@ -110,7 +111,7 @@ class LineQueue(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the waitlist, in order, each with its position."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        after = cursor_place(request, int, int) or BEFORE_THE_FIRST
+        after = page_cursor_place(request, int, int) or BEFORE_THE_FIRST
         page = queued_applications_of(job_id, after=after, limit=page_limit(request))
         return endpoint_answer(request, _waitlist_in_line_view(page), _line_tag(facts, page.rows))
 
@@ -136,7 +137,7 @@ class LineEvents(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; optionally of one application or event."""
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        after, limit = cursor_seq(request), page_limit(request)
+        after, limit = page_cursor_seq(request), page_limit(request)
         event = choice_parameter(request, "event", EventType)
         of = request.query_params.get("application")
         application_id = None if of is None else parameter_as_id(of)
@@ -151,7 +152,7 @@ class LineEvents(Endpoint):
             "next_cursor": encode_cursor(page.rows[-1].seq) if page.more else None,
         }
         # The log never changes; what is shown of applications does.
-        return endpoint_answer(request, payload, "" if expands else version_tag(facts.seq))
+        return endpoint_answer(request, payload, "" if expands else version_etag(facts.seq))
 
 
 class LineReplay(Endpoint):
@@ -179,14 +180,14 @@ class LineReplay(Endpoint):
         limit = whole_parameter(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
         moment: dict[str, Any] = {"seq": seq, "as_of": as_of}
         after = 0
-        if place := cursor_place(request, int, int):  # the same moment as on the previous page
+        if place := page_cursor_place(request, int, int):  # the same moment as on the previous page
             moment, after = {"seq": place[0]}, place[1]
         check_throttle(request, "replay", caller.log_name)
         with turn_for_heavy_read(facts.company_id, events=facts.seq):
             line = replay_one_page(job_id, after=after, limit=limit, **moment)
             now = read_company_clock(facts.company_id).now if facts.is_test else database_now()
             payload = line_out(line, as_of=as_of or line.at, server_time=now)
-        return endpoint_answer(request, payload, version_tag(facts.seq))
+        return endpoint_answer(request, payload, version_etag(facts.seq))
 
 
 class LineVerify(Endpoint):
@@ -240,7 +241,7 @@ def _line_tag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
         if seen.metadata is not None
     ]
     digest = int.from_bytes(sha256(render_json(attached)).digest()[:8]) if attached else 0
-    return version_tag(facts.seq, facts.posting_version, running, digest)
+    return version_etag(facts.seq, facts.posting_version, running, digest)
 
 
 def _waitlist_in_line_view(page: Page[SeenApplication]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endp
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.pagination import page_cursor_id, page_limit, paginated
 from pipeline.api.problem_types import (
     INVALID_PAYLOAD,
     INVALID_SCHEDULE,
@@ -55,7 +55,7 @@ class Schedules(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the company's schedules, newest first, each with its next five times."""
         company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        after, limit = cursor_id(request), page_limit(request)
+        after, limit = page_cursor_id(request), page_limit(request)
         page, now = schedules_of_company(company_id, after=after, limit=limit), database_now()
         listing = paginated(
             page,

@@ -12,7 +12,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import cursor_id, page_limit, paginated
+from pipeline.api.pagination import page_cursor_id, page_limit, paginated
 from pipeline.api.parameters import text_parameter
 from pipeline.api.problem_types import (
     CONFIRMATION_NEEDED,
@@ -27,8 +27,12 @@ from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.inputs import TaskReplayIn, TaskReplaysIn
 from pipeline.api.v1.tasks.outputs import ReplayedOut, TaskOut, task_out
 from pipeline.api.v1.tasks.views import task_cursor_after
-from pipeline.background.dead_letters import replay_company_dead_letter, replay_company_dead_letters
-from pipeline.background.tasks import dead_tasks_of, task_of
+from pipeline.background.dead_letters import (
+    dead_letters_of,
+    replay_company_dead_letter,
+    replay_company_dead_letters,
+)
+from pipeline.background.tasks import task_of
 from pipeline.domain.permissions import Action
 from tasks import dead_letters
 
@@ -48,10 +52,10 @@ class DeadLetters(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the company's dead letters, oldest first, each with its last error."""
-        page = dead_tasks_of(
+        page = dead_letters_of(
             authorize_company(caller_of(request), Action.READ_COMPANY).company_id,
             type_key=text_parameter(request, "type"),
-            after=cursor_id(request),
+            after=page_cursor_id(request),
             limit=page_limit(request),
         )
         return endpoint_page_answer(request, paginated(page, task_out, task_cursor_after))

@@ -19,7 +19,7 @@ from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.schemas import File, Tag, describes
 from pipeline.domain.permissions import Action
 from pipeline.files.read import read_file_pieces, read_stored_file
-from pipeline.imports.progress import import_of_task
+from pipeline.imports.progress import progress_of_import_task
 from pipeline.imports.refusals import report_of_refused_rows
 
 security = logging.getLogger("security")
@@ -58,13 +58,13 @@ class RefusedRowsFile(Endpoint):
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
         """Return the rows that an import refused, with the reasons, as CSV."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        seen = import_of_task(caller.company_id, task_id)
-        return _file_answer(
+        seen = progress_of_import_task(caller.company_id, task_id)
+        return _task_file_answer(
             report_of_refused_rows(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv"
         )
 
 
-class OneFile(Endpoint):
+class OneTaskFile(Endpoint):
     """`/files/{id}`"""
 
     content_negotiation_class = AnyTaskFileKind
@@ -83,12 +83,12 @@ class OneFile(Endpoint):
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         file = read_stored_file(caller.company_id, file_id)
         security.info("file.downloaded", extra={"file": str(file_id)})
-        return _file_answer(
+        return _task_file_answer(
             read_file_pieces(file.id), file.content_type, file.name, file.size_bytes
         )
 
 
-def _file_answer(
+def _task_file_answer(
     pieces: Iterable[bytes], content_type: str, name: str, size_bytes: int | None = None
 ) -> HttpResponseBase:
     response = StreamingHttpResponse(pieces, content_type=content_type)

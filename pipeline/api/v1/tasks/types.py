@@ -77,10 +77,10 @@ def _task_type_or_404(key: str) -> KnownType:
 
 
 def _task_types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
-    paused = control.types_paused_by_owner(caller.company_id)
+    paused = control.paused_types_to_control(caller.company_id)
     names = task_actors_named(paused.values())
     allowed = types_to_start(caller.key_id)
-    broken = control.types_broken_for_owner(caller.company_id)
+    broken = control.broken_types_to_control(caller.company_id)
     return [
         task_type_out(
             each,

@@ -14,9 +14,9 @@ from pipeline.api.access import authorize_company
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.idempotency import idempotent_row_id
-from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS
-from pipeline.api.openapi.schemas import Tag, describes, fields_parameter
-from pipeline.api.pagination import cursor_id, cursor_number, page_limit, paginated
+from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS, fields_parameter
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.pagination import page_cursor_id, page_cursor_number, page_limit, paginated
 from pipeline.api.parameters import choice_parameter, text_parameter
 from pipeline.api.problem_types import (
     BACKPRESSURE,
@@ -44,7 +44,8 @@ from pipeline.api.v1.tasks.outputs import (
 )
 from pipeline.background.catalog import paused_types_among
 from pipeline.background.start import RATE, TaskRequest, start_tasks
-from pipeline.background.tasks import events_of_task, task_of, tasks_by_id, tasks_of
+from pipeline.background.task_events import task_events_of
+from pipeline.background.tasks import task_of, tasks_by_id, tasks_of
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.selectors.cursors import encode_cursor
@@ -78,7 +79,7 @@ class Tasks(Endpoint):
             company_id,
             status=choice_parameter(request, "status", Status),
             type_key=text_parameter(request, "type"),
-            after=cursor_id(request),
+            after=page_cursor_id(request),
             limit=page_limit(request),
         )
         paused = paused_types_among(company_id, page.rows)
@@ -185,8 +186,8 @@ class EventsOfTask(Endpoint):
         """List a task's events, oldest first, with their actors."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
         task = task_of(caller.company_id, task_id)
-        after, limit = cursor_number(request), page_limit(request)
-        page = events_of_task(task.id, after=after, limit=limit)
+        after, limit = page_cursor_number(request), page_limit(request)
+        page = task_events_of(task.id, after=after, limit=limit)
         following = encode_cursor(page.rows[-1].id) if page.more else None
         return endpoint_page_answer(
             request, {"data": task_events_out(page.rows), "next_cursor": following}

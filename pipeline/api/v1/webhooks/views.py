@@ -57,7 +57,7 @@ class Webhooks(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the company's endpoints, newest first."""
         company_id = authorize_company(caller_of(request), _MANAGE).company_id
-        after, limit = pagination.cursor_id(request), pagination.page_limit(request)
+        after, limit = pagination.page_cursor_id(request), pagination.page_limit(request)
         page = reads.read_webhook_endpoints(company_id, after=after, limit=limit)
         return endpoint_page_answer(
             request, pagination.paginated(page, webhook_out, lambda row: encode_cursor(str(row.id)))
@@ -193,7 +193,7 @@ class Deliveries(Endpoint):
             _own_webhook(request, webhook_id),
             state=parameters.choice_parameter(request, "state", WebhookDelivery.State),
             type_=type_,
-            after=pagination.cursor_id(request),
+            after=pagination.page_cursor_id(request),
             limit=pagination.page_limit(request),
         )
         return endpoint_page_answer(

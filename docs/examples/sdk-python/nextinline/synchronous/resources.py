@@ -158,6 +158,30 @@ class Applications(Resource):
         """Offer the person no seat before a time, with their token or a portal one; None: now."""
         return self._act(application_id, "defer", {"not_before": not_before})
 
+    def contest(
+        self, application_id: str, text: str, *, idempotency_key: str | None = None
+    ) -> models.Contest:
+        """Ask the company to look again at the end, with the person's token or a portal token."""
+        path, body = f"/applications/{application_id}/contests", {"text": text}
+        made = self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
+        return cast(models.Contest, made)
+
+    def answer_contest(
+        self,
+        application_id: str,
+        contest_id: str,
+        *,
+        answer: str,
+        reason: str,
+        text: str = "",
+        idempotency_key: str | None = None,
+    ) -> models.Contest:
+        """Answer with UPHELD or CHANGED, for a reason that fits. `text` goes to the person."""
+        path = f"/applications/{application_id}/contests/{contest_id}/answer"
+        body = {"answer": answer, "reason": reason, "text": text}
+        made = self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
+        return cast(models.Contest, made)
+
     def withdraw(self, application_id: str) -> models.Application:
         """Withdraw, with the person's token or a portal token."""
         return self._act(application_id, "withdraw")
@@ -186,7 +210,7 @@ class Applications(Resource):
         note: str = "",
         idempotency_key: str | None = None,
     ) -> models.Application:
-        """Give a person the place back that they had before their last missed deadline."""
+        """Give a person back the place they had before their last missed deadline."""
         body = {"reason": reason, "note": note}
         return self._act(application_id, "reinstate", body, idempotency_key)
 

@@ -67,7 +67,7 @@ GROUP BY 1, 2
 """
 
 
-def public_counts_of(job: Job) -> PublicCounts:
+def public_facts_of(job: Job) -> PublicCounts:
     """Return the counts of a job's last MOST_EVENTS events, at most KEPT_SECONDS old."""
     key = f"public_counts:{job.id}"
     known: PublicCounts | None = caches["local"].get(key)
@@ -82,33 +82,33 @@ def public_counts_of(job: Job) -> PublicCounts:
     now = read_company_clock(job.company_id).now
     counts = {(event, reason): count for event, reason, count in rows}
 
-    def total(*events: str) -> int:
+    def public_total(*events: str) -> int:
         return sum(count for (event, _), count in counts.items() if event in events)
 
-    def by_reason(kind: str) -> dict[str, int | None]:
+    def public_facts_by_reason(kind: str) -> dict[str, int | None]:
         found = {reason: count for (event, reason), count in counts.items() if event == kind}
-        return {reason: _shown_count(count) for reason, count in sorted(found.items())}
+        return {reason: _shown_fact(count) for reason, count in sorted(found.items())}
 
     known = PublicCounts(
         since=first or job.created_at,
         events=job.seq - after,
-        offered=_shown_count(total("PROMOTED", "APPLIED")),
-        confirmed=_shown_count(total("ACKNOWLEDGED")),
-        missed=_shown_count(total("DECAYED", "LAPSED")),
-        withdrawn=_shown_count(total("WITHDRAWN")),
-        removals=by_reason("REMOVED"),
-        given_back=by_reason("REINSTATED"),
+        offered=_shown_fact(public_total("PROMOTED", "APPLIED")),
+        confirmed=_shown_fact(public_total("ACKNOWLEDGED")),
+        missed=_shown_fact(public_total("DECAYED", "LAPSED")),
+        withdrawn=_shown_fact(public_total("WITHDRAWN")),
+        removals=public_facts_by_reason("REMOVED"),
+        given_back=public_facts_by_reason("REINSTATED"),
         contests=ContestCounts(
-            _shown_count(total("CONTESTED")),
-            _shown_count(counts.get(("CONTEST_ANSWERED", ContestAnswer.CHANGED), 0)),
-            _shown_count(open_contests.filter(answer_by__lte=now).count()),
+            _shown_fact(public_total("CONTESTED")),
+            _shown_fact(counts.get(("CONTEST_ANSWERED", ContestAnswer.CHANGED), 0)),
+            _shown_fact(open_contests.filter(answer_by__lte=now).count()),
         ),
-        seats_changed=total("CAPACITY_CHANGED"),
-        rules_changed=total("POLICY_CHANGED"),
+        seats_changed=public_total("CAPACITY_CHANGED"),
+        rules_changed=public_total("POLICY_CHANGED"),
     )
     caches["local"].set(key, known, KEPT_SECONDS)
     return known
 
 
-def _shown_count(count: int) -> int | None:
+def _shown_fact(count: int) -> int | None:
     return count if count == 0 or count >= FEWEST_SHOWN else None

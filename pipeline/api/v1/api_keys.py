@@ -1,0 +1,147 @@
+"""Endpoints for a company's API keys. Only its owners manage keys; no key can."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, TypedDict
+from uuid import UUID
+
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.keys import MOST_KEY_DAYS, api_keys_of, create_api_key, revoke_api_key
+from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
+from jobs.models import USUAL_SCOPES, ApiKey, Scope
+from pipeline.api.access import authorize_company
+from pipeline.api.auth import refuse_authenticated_long_ago
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
+from pipeline.api.openapi.parameters import PAGED
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.pagination import page_cursor_id, page_limit, paginated
+from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape, Whole
+from pipeline.api.v1.outputs import PageOf
+from pipeline.domain.permissions import Action
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.page import Page
+
+
+class ApiKeyIn(Shape):
+    """A new key: a name that people recognise it by, and its permissions."""
+
+    name = Line(max_length=KEY_NAME_LENGTH)
+    scopes = Choices(
+        child=Choice(choices=Scope.values),
+        allow_empty=False,
+        default=[scope.value for scope in USUAL_SCOPES],
+    )
+    expires_in_days = Whole(min_value=1, max_value=MOST_KEY_DAYS, allow_null=True, default=None)
+
+    def validate_name(self, value: str) -> str:
+        """Return the name, of characters that can be shown."""
+        if not value.isprintable():
+            raise ValidationError([ErrorDetail("Not a valid string.", "invalid")])
+        return value
+
+
+class ApiKeyOut(TypedDict):
+    """An API key, as its company's owners see it, without its secret."""
+
+    id: UUID
+    hint: str
+    name: str
+    scopes: list[Annotated[str, Scope]]
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+    expires_at: datetime | None
+
+
+class NewApiKeyOut(ApiKeyOut):
+    """A new key with its secret, which can be read only now."""
+
+    key: str
+
+
+def api_key_out(key: ApiKey) -> ApiKeyOut:
+    """Return a key as its company's owners see it: its first characters, never its secret."""
+    return {
+        "id": key.id,
+        "hint": key.hint,
+        "name": key.name,
+        "scopes": list(key.scopes),
+        "created_at": key.created_at,
+        "last_used_at": key.last_used_at,
+        "revoked_at": key.revoked_at,
+        "expires_at": key.expires_at,
+    }
+
+
+class ApiKeys(Endpoint):
+    """`/api-keys`"""
+
+    answers_hold_secrets = True
+
+    @describes(
+        "list_api_keys", Tag.COMPANIES, Action.MANAGE_KEYS, PageOf[ApiKeyOut], parameters=PAGED
+    )
+    def get(self, request: Request) -> Response:
+        """List the company's keys, newest first, including revoked ones. Secrets are not kept."""
+        caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
+        after, limit = page_cursor_id(request), page_limit(request)
+        page = Page.cut(api_keys_of(caller.company_id, after=after, most=limit + 1), limit)
+        return endpoint_page_answer(
+            request,
+            paginated(page, api_key_out, lambda key: encode_cursor(str(key.id))),
+        )
+
+    @describes(
+        "create_api_key",
+        Tag.COMPANIES,
+        Action.MANAGE_KEYS,
+        NewApiKeyOut,
+        status=201,
+        takes=(ApiKeyIn,),
+        about="The member must have confirmed their identity within the last ten minutes, "
+        "with their password or, if the account has one, the second step; otherwise 403.",
+    )
+    def post(self, request: Request) -> Response:
+        """Create a key: 201. Only this response shows it."""
+        caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
+        given = endpoint_body(request, ApiKeyIn)
+        scopes = [Scope(each) for each in given["scopes"]]
+        refuse_authenticated_long_ago(request)
+        row, key = create_api_key(
+            company_id=caller.company_id,
+            name=given["name"],
+            scopes=scopes,
+            expires_in_days=given["expires_in_days"],
+        )
+        where = {"Location": f"{request.path}/{row.id}"}
+        return Response({**api_key_out(row), "key": key}, status=201, headers=where)
+
+
+class OneApiKey(Endpoint):
+    """`/api-keys/{id}`"""
+
+    @describes("delete_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, None, status=204)
+    def delete(self, request: Request, key_id: UUID) -> Response:
+        """Revoke a key. Repeating it is harmless."""
+        _revoke_api_key_of_company(request, key_id)
+        return Response(status=204)
+
+
+class RevokeApiKey(Endpoint):
+    """`/api-keys/{id}/revoke`"""
+
+    @describes("revoke_api_key", Tag.COMPANIES, Action.MANAGE_KEYS, ApiKeyOut, takes=(Nothing,))
+    def post(self, request: Request, key_id: UUID) -> Response:
+        """Revoke a key, and return it. Repeating it is harmless."""
+        endpoint_body(request, Nothing)
+        return Response(api_key_out(_revoke_api_key_of_company(request, key_id)))
+
+
+def _revoke_api_key_of_company(request: Request, key_id: UUID) -> ApiKey:
+    caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
+    return revoke_api_key(company_id=caller.company_id, key_id=key_id)
