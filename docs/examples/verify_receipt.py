@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 FIRST_DIGEST = bytes(32)
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that change something about a place, and leave it where it is.
-KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
+KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn", "NOTED": "noted an end"}
 # What these leave as it was, besides.
 HELD = ("decay_count", "eligible_at", "not_before")
 UNTOUCHED = {"VERIFIED": HELD, "PLACED": HELD, "NOTED": HELD, "DEFERRED": HELD[:2]}
@@ -181,8 +181,7 @@ class Line:
         self.people: dict[str, Facts] = {}
         self.job: Facts = {}
         self.next_ticket = 0
-        # The place of each person before their last offer or their end, which alone can be given
-        # back.
+        # The place of each person before their last offer or end, which alone can be given back.
         self.offered: dict[str, tuple[int, int] | None] = {}
         self.missed = self.deferred = 0
         # The seed of the draw by lot, and who is still to be placed by it, the last one first.
@@ -250,10 +249,8 @@ class Line:
             if row["at"] < (before.get("deadline") or ""):
                 what = "counts as missed a deadline that had not passed"
                 self.problems.append(f"event {row['seq']} {what}")
-        elif before.get("status") == WAITING and now["status"] in SEATED:
+        elif before.get("status") == WAITING and now["status"] in (*SEATED, "INACTIVE"):
             self.offered[row["application"]] = key_of(before)
-        elif before.get("status") == WAITING and now["status"] == "INACTIVE":
-            self.offered[row["application"]] = key_of(before)  # an end that can be taken back
         if row["from_status"] is None:  # the place at which they would have joined
             places = self.job["policy"]["penalty_places"] * now["decay_count"]
             self.offered[row["application"]] = (now["next_ticket"] + places, row["seq"])
@@ -264,13 +261,11 @@ class Line:
         yield from self.false_draws(row, now)
         if now["status"] in SEATED and before.get("status", WAITING) not in (WAITING, *SEATED):
             yield "gave a seat to somebody who had left"
-        elif event == "NOTED" and (now["status"], old) != (before.get("status"), new):
-            yield "was to change nothing, and changed a place"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
             yield "gave back a place that this person never held"
         elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
             yield "changed the misses, a cool-down, or before when no seat is wanted"
-        elif event in ("VERIFIED", "DEFERRED") and old != new:
+        elif event in KEPT and old != new:
             yield f"{KEPT[event]} and changed the place"
         joins = now["status"] == WAITING and event not in ("REINSTATED", *KEPT)
         if joins and (new is None or new[0] < self.next_ticket):

@@ -63,19 +63,16 @@ class ContestsFold:
         if who is None or place is None:
             return ""
         if event.event == EventType.REINSTATED:
-            return self._check_return(who, is_answer=due is not None)
+            end = self._ends.pop(who, None)
+            if who in self._open or (due is None and end and end.event == EventType.REMOVED):
+                return "it leaves a contest open, or takes back a decision that nobody contested"
+            return ""
         if event.event in OF_CONTESTS:
             return self._check_of_contest(event, who, place)
         if event.outcome in CONTESTABLE and place.is_verified:
             left = (str(event.outcome), place.decay_count, place.eligible_at)
             self._ends[who] = _End(event.seq, event.event, event.at, *left)
         return ""
-
-    def _check_return(self, who: UUID, *, is_answer: bool) -> str:
-        end = self._ends.pop(who, None)
-        if end and end.event == EventType.REMOVED and not is_answer:
-            return "it takes a decision back that nobody has contested"
-        return "it leaves a contest open" if who in self._open else ""
 
     def _check_of_contest(self, event: Event, who: UUID, place: PastPlace) -> str:
         end = self._ends.get(who)

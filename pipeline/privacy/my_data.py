@@ -7,8 +7,9 @@ from uuid import UUID
 
 from applicants.codes import code_kept_about
 from applicants.models import Applicant, ApplicantToken
-from pipeline.models import Application, Contest, Email, Event
+from pipeline.models import Application, Email, Event
 from pipeline.selectors.annotations import annotations_of
+from pipeline.selectors.contests import contests_written_about
 from pipeline.wording.sentences import Reader, sentence
 
 
@@ -62,12 +63,8 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
     ):
         told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
         emails.setdefault(email.application_id, []).append(told)
-    contests: dict[UUID, list[dict[str, Any]]] = {}
-    for contest in Contest.objects.filter(application_id__in=theirs.values("id")).order_by("id"):
-        columns = ("text", "asked_at", "answer_by", "answered_at", "answer", "reason")
-        asked = {name: getattr(contest, name) or None for name in (*columns, "answer_text")}
-        contests.setdefault(contest.application_id, []).append(asked)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
+    written = contests_written_about(theirs)
     kept = annotations_of([row.id for row in rows])
     return [
         {
@@ -87,7 +84,7 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "eligible_at": row.eligible_at,
             "not_before": row.not_before,
             "ended_at": row.ended_at,
-            "asked_to_look_again": contests.get(row.id, []),
+            "asked_to_look_again": written.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person(),
             "emails": emails.get(row.id, []),
             "timeline": timelines.get(row.id, []),

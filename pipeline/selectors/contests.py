@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -104,3 +104,13 @@ def decider_of_contest(contest: Contest) -> UUID | None:
     """Return the member or key whose decision is contested; None for a missed deadline."""
     end = Event.objects.filter(job_id=contest.job_id, seq=contest.contested_seq)
     return end.values_list("actor_id", flat=True).first()
+
+
+def contests_written_about(rows: QuerySet[Application]) -> dict[UUID, list[dict[str, Any]]]:
+    """Return what both sides wrote about ends of some applications, oldest first, in one query."""
+    names = ("text", "asked_at", "answer_by", "answered_at", "answer", "reason", "answer_text")
+    written: dict[UUID, list[dict[str, Any]]] = {}
+    for each in Contest.objects.filter(application__in=rows.values("id")).order_by("seq"):
+        about = {name: getattr(each, name) or None for name in names}
+        written.setdefault(each.application_id, []).append(about)
+    return written

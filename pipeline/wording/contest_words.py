@@ -1,8 +1,10 @@
-"""Words about contests: people who ask the company to look again. Pure."""
+"""Words about contests, and about the reasons for giving a place back. Pure."""
 
 from __future__ import annotations
 
 from pipeline.domain.contests import REASONS_OF, ContestAnswer, ContestReason
+from pipeline.domain.states import ReinstatementReason
+from pipeline.wording.english import capitalized
 
 # Also the reasons for giving a place back are among them.
 CONTEST_REASON_WORDS: dict[ContestReason, str] = {
@@ -28,4 +30,12 @@ def contest_reason_choices() -> list[tuple[str, str]]:
         (reason.value, f"{words}: {CONTEST_REASON_WORDS[reason]}")
         for answer, words in ANSWER_WORDS.items()
         for reason in REASONS_OF[answer]
+    ]
+
+
+def reinstatement_reason_choices() -> list[tuple[str, str]]:
+    """Return every reason for giving a place back with its label, as form choices."""
+    return [
+        (reason.value, capitalized(CONTEST_REASON_WORDS[ContestReason(reason)]))
+        for reason in ReinstatementReason
     ]

@@ -15,7 +15,6 @@ from pipeline.domain.states import (
     EventType,
     Outcome,
     Reason,
-    ReinstatementReason,
     Status,
 )
 from pipeline.wording.english import capitalized
@@ -248,12 +247,6 @@ REASON_WORDS: dict[Reason, str] = {
     Reason.IMPORT_UNDONE: "added by mistake",
 }
 
-REINSTATEMENT_WORDS: dict[ReinstatementReason, str] = {
-    ReinstatementReason.ACCOMMODATION: "an accommodation for the applicant",
-    ReinstatementReason.OUR_ERROR: "an error on the company's side",
-    ReinstatementReason.MAIL_FAILURE: "an email that did not arrive in time",
-}
-
 ACTOR_WORDS: dict[str, str] = {
     ActorKind.SYSTEM: "by the system",
     ActorKind.APPLICANT: "by the applicant",
@@ -288,11 +281,6 @@ def words_of_event(event: Loggable) -> EventWords:
 def reason_word_choices() -> list[tuple[str, str]]:
     """Return the reasons that a decision can have with their labels, as form choices."""
     return [(reason.value, capitalized(REASON_WORDS[reason])) for reason in CHOSEN_REASONS]
-
-
-def reinstatement_word_choices() -> list[tuple[str, str]]:
-    """Return every reason for giving a place back with its label, as form choices."""
-    return [(reason.value, capitalized(words)) for reason, words in REINSTATEMENT_WORDS.items()]
 
 
 def status_event_words(word: str) -> str:

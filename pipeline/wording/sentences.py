@@ -242,9 +242,8 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     planned = PLANNED_SEATS if PLANNED_SEATS in event.data else None
     drawn = DRAW_AT if DRAW_AT in event.data else None
     deferred = NOT_BEFORE if event.data.get(NOT_BEFORE) else None
-    answer = event.data.get(ANSWER)
-    if kind is EventType.REINSTATED and "missed" not in event.data:
-        answer = AFTER_REMOVAL
+    is_removal = kind is EventType.REINSTATED and "missed" not in event.data
+    answer = AFTER_REMOVAL if is_removal else event.data.get(ANSWER)
     of_data = (answer, via_key, planned, unverified, drawn, deferred)
     kinds = (*of_data, event.outcome, event.to_status)
     known = [each for each in kinds if each]

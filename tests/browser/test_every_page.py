@@ -96,15 +96,9 @@ APPLICANT: dict[str, Where] = {
     "erase_me": _nothing,
 }
 COMPANY: dict[str, Where] = {
-    "company_jobs": _nothing,
-    "contests": _nothing,
-    "answer_contest": lambda world: {
-        "application_id": world.asked.application_id,
-        "contest_id": world.asked.id,
-    },
-    "idle_seats": _nothing,
+    **dict.fromkeys(("company_jobs", "contests", "idle_seats", "new_job"), _nothing),
+    "answer_contest": lambda world: world.names_of_contest,
     "what_if": _job,
-    "new_job": _nothing,
     **dict.fromkeys(("board", "applications", "job_close", "job_delete"), _job),
     **dict.fromkeys(("job_capacity", "planned_seats"), _job),
     "add_person": _job,

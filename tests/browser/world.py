@@ -65,6 +65,11 @@ class World:
         return Application.objects.get(job_id=self.paused, applicant=self.applicant)
 
     @property
+    def names_of_contest(self) -> dict[str, UUID]:
+        """The parts of the address at which the contest is answered."""
+        return {"application_id": self.asked.application_id, "contest_id": self.asked.id}
+
+    @property
     def actor(self) -> Actor:
         """The owner, as the log names them."""
         return Actor(ActorKind.COMPANY, self.owner.id)

@@ -20,14 +20,10 @@ from hypothesis.stateful import (
 )
 
 from jobs.models import Job
-from pipeline.domain.contests import REASONS_OF, ContestAnswer
 from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.line import settle as line_settle
-from pipeline.models import Contest
 from pipeline.services.acknowledge import acknowledge
-from pipeline.services.answer_contest import answer_contest
 from pipeline.services.cancel_seats import cancel_seats
-from pipeline.services.contest import contest
 from pipeline.services.defer import defer
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
@@ -38,9 +34,8 @@ from pipeline.services.settle import seconds_until_settlement, settle, settle_ne
 from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
-from tests.properties.beside import Beside
 from tests.properties.comparison import assert_replay_agrees
-from tests.properties.contested import answer, ask
+from tests.properties.contest_rules import ContestRules
 from tests.properties.deferred import put_off
 from tests.properties.model import Standing
 from tests.properties.planned import Planned, cancel, plan
@@ -92,7 +87,7 @@ SLICE = 3
 AHEAD = [-5, 1, 31, 61, 3_601, 86_401, 604_801, 61 * 86_400, None, None]
 
 
-class History(Beside, RuleBasedStateMachine):
+class History(ContestRules, RuleBasedStateMachine):
     """One job, everything that can happen to it, and the model beside it."""
 
     replayed = 0
@@ -179,33 +174,6 @@ class History(Beside, RuleBasedStateMachine):
             self.do(
                 lambda: reinstate(application_id=who.id, **how),
                 lambda _: self.model.reinstate(who),
-            )
-
-    @rule(which=picks, anybody=rarely)
-    def somebody_asks_to_look_again(self, which: int, anybody: bool) -> None:
-        ended = [who for who in self.model.people if who.status == "INACTIVE" and not who.asks]
-        if who := self.pick(self.model.people if anybody else ended, which):
-            actor = factories.as_applicant(who.person)
-            self.do(
-                lambda: contest(application_id=who.id, text="Why?", actor=actor),
-                lambda _: ask(self.model, who),
-            )
-
-    @rule(which=picks, anybody=rarely, changed=st.booleans())
-    def company_looks_again(self, which: int, anybody: bool, changed: bool) -> None:
-        asked = [who for who in self.model.people if who.contested]
-        if who := self.pick(asked if anybody else [w for w in asked if w.asks], which):
-            last = Contest.objects.filter(application_id=who.id).latest("seq")
-            said = ContestAnswer.CHANGED if changed else ContestAnswer.UPHELD
-            self.do(
-                lambda: answer_contest(
-                    contest_id=last.id,
-                    application_id=who.id,
-                    answer=said,
-                    reason=REASONS_OF[said][0],
-                    actor=factories.RECRUITER,
-                ),
-                lambda _: answer(self.model, who, changed=changed),
             )
 
     @rule(which=picks, anybody=rarely, seconds=st.sampled_from(AHEAD))

@@ -97,7 +97,7 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
         (move_while_deferring, "deferred a turn and changed the place"),
         (give_back_what_nobody_held, "gave back a place that this person never held"),
         (count_a_miss_too_early, "counts as missed a deadline that had not passed"),
-        (move_while_contested, "was to change nothing, and changed a place"),
+        (move_while_contested, "noted an end and changed the place"),
         (seat_somebody_who_had_left, "gave a seat to somebody who had left"),
     ],
 )

@@ -180,7 +180,6 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     codes.send_code(people[0].email, by=codes.Requester("acme", "192.0.2.1"))
     remove(application_id=third.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER, note="x")
     DecisionNote.objects.update(text=f"{MARKER} note")
-    asked = contest(application_id=third.id, text=f"{MARKER} why", actor=factories.owner_of(third))
     pause_job(job_id=job, actor=factories.RECRUITER)
     draft = factories.job(company_id=acme.id, open_now=False)
     JobPosting.objects.filter(job_id=draft).update(title=f"{MARKER} draft")
@@ -199,7 +198,9 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
-        "contest_id": asked.id,
+        "contest_id": contest(
+            application_id=third.id, text=f"{MARKER} why", actor=factories.owner_of(third)
+        ).id,
         "planned_id": planned(draft).id,
         "template_id": keep_job_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,

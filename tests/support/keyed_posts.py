@@ -13,15 +13,13 @@ from django.urls import URLPattern
 
 from jobs.keys import create_api_key
 from pipeline.api.v1.urls import urlpatterns
-from pipeline.domain.states import Outcome
-from pipeline.models import Application, Email
-from pipeline.services.contest import contest
-from pipeline.services.remove import remove
+from pipeline.models import Email
 from pipeline.webhooks.endpoints import send_test_to_endpoint
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
 from tests.support.clock import database_now, let_time_pass
+from tests.support.contests import contest_answer_post, contest_post
 from tests.support.sandboxes import sandbox
 from tests.support.webhooks import endpoint
 
@@ -95,26 +93,6 @@ def deferral() -> Sent:
     waiting = factories.application(job)
     body = {"not_before": (database_now() + timedelta(days=7)).isoformat()}
     return Sent(signed_in(waiting.applicant), f"/applications/{waiting.id}/defer", body)
-
-
-def ended_application(company_id: UUID | None = None) -> Application:
-    rejected = factories.application(factories.job(company_id=company_id))
-    remove(application_id=rejected.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER)
-    return rejected
-
-
-def question() -> Sent:
-    ended = ended_application()
-    path = f"/applications/{ended.id}/contests"
-    return Sent(signed_in(ended.applicant), path, {"text": "Please look again."})
-
-
-def contest_answer() -> Sent:
-    company = factories.company().id
-    ended = ended_application(company)
-    asked = contest(application_id=ended.id, text="Why?", actor=factories.owner_of(ended))
-    body = {"answer": "CHANGED", "reason": "OUR_ERROR", "text": "You are right."}
-    return Sent(key_of(company), f"/applications/{ended.id}/contests/{asked.id}/answer", body)
 
 
 def withdrawal() -> Sent:
@@ -261,8 +239,10 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/verify": [verification],
     "applications/<uuid:application_id>/defer": [deferral],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
-    "applications/<uuid:application_id>/contests": [question],
-    "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer": [contest_answer],
+    "applications/<uuid:application_id>/contests": [lambda: Sent(*contest_post())],
+    "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer": [
+        lambda: Sent(*contest_answer_post())
+    ],
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],

@@ -26,7 +26,6 @@ from pipeline.domain.states import (
 )
 from pipeline.line.event_log import logged_time
 from pipeline.wording.contest_words import CONTEST_REASON_WORDS
-from pipeline.wording.event_words import REINSTATEMENT_WORDS
 from pipeline.wording.sentences import AFTER_REMOVAL, NOT_BEFORE, SENTENCES, Reader, sentence
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
@@ -186,7 +185,10 @@ def test_every_reason_for_giving_a_place_back_is_said(reason: ReinstatementReaso
     facts = {"reason": reason.value, "missed": logged_time(NOON)}
     said = sentence(Row("REINSTATED", "WAITLIST", data=facts), Reader.APPLICANT)
 
-    assert f"12:00 UTC on 1 March 2026. Its reason: {REINSTATEMENT_WORDS[reason]}." in said
+    assert (
+        f"12:00 UTC on 1 March 2026. Its reason: {CONTEST_REASON_WORDS[ContestReason(reason)]}."
+        in said
+    )
 
 
 ANSWERS = [(answer, reason) for answer, reasons in REASONS_OF.items() for reason in reasons]

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from jobs.models import Job, JobStatus
+from jobs.models import JobStatus
 from pipeline.domain.contests import (
     REASONS_OF,
     TEXT_LENGTH,
@@ -20,9 +20,7 @@ from pipeline.domain.contests import (
 )
 from pipeline.domain.permissions import Action
 from pipeline.line.company_clock import read_company_clock
-from pipeline.models import Contest
 from pipeline.pages.access import (
-    Member,
     current_member,
     for_members,
     received_application,
@@ -31,7 +29,6 @@ from pipeline.pages.access import (
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.forms import LetterField, PlainForm
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
-from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.contests import (
     ContestState,
     ShownContest,
@@ -126,28 +123,19 @@ def answer_application_contest(
         )
         if done is not None:
             return redirect("application", application_id=application_id)
-    context = _answer_context(member, seen, found[0], read_job(seen.application.job_id))
-    return render(
-        request,
-        "company/answer_contest.html",
-        context | {"form": form},
-        status=422 if form.errors else 200,
-    )
-
-
-def _answer_context(
-    member: Member, seen: SeenApplication, asked: Contest, job: Job
-) -> dict[str, Any]:
-    decider = decider_of_contest(asked)
-    return {
+    job, decider = read_job(seen.application.job_id), decider_of_contest(found[0])
+    context = {
         "seen": seen,
         "application": seen.application,
         "job": job,
         "tab": "board",
-        "shown": ShownContest.of(asked, seen.now),
+        "shown": ShownContest.of(found[0], seen.now),
         "is_closed": job.status == JobStatus.CLOSED,
         "decided_yourself": decider is not None and decider == member.user.id,
+        "form": form,
     }
+    status = 422 if form.errors else 200
+    return render(request, "company/answer_contest.html", context, status=status)
 
 
 def contests_to_answer(company_id: UUID) -> dict[str, Any]:
