@@ -64,8 +64,7 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
         told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
         emails.setdefault(email.application_id, []).append(told)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
-    written = contests_written_about(theirs)
-    kept = annotations_of([row.id for row in rows])
+    written, kept = contests_written_about(theirs), annotations_of([row.id for row in rows])
     return [
         {
             "id": row.id,

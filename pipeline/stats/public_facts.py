@@ -23,7 +23,7 @@ KEPT_SECONDS = 60
 
 
 class ContestCounts(NamedTuple):
-    """How many asked the company to look again, how many of these got their place back.
+    """Numbers of those who asked the company to look again, and who got their place back.
 
     `overdue` counts the open ones whose time to answer is over.
     """

@@ -34,6 +34,7 @@ from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_en
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
+from tests.support.factories import owner_of
 from tests.support.planned_seats import planned
 
 # Part of everything that no stranger may see.
@@ -198,9 +199,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
-        "contest_id": contest(
-            application_id=third.id, text=f"{MARKER} why", actor=factories.owner_of(third)
-        ).id,
+        "contest_id": contest(application_id=third.id, text=MARKER, actor=owner_of(third)).id,
         "planned_id": planned(draft).id,
         "template_id": keep_job_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
@@ -210,8 +209,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         **_webhook(acme),
         **PLAIN,
         "membership_id": Membership.objects.get(company=home, user=owner).id,
-        "object_id": str(owner.id),
-        "id": str(owner.id),
+        **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
 
 

@@ -45,6 +45,7 @@ class Sent:
         return self.caller.post(self.path, self.body, content_type=self.content_type)
 
 
+_CONTESTS = "applications/<uuid:application_id>/contests"
 SAME = ("Content-Type", "ETag", "Location")
 
 
@@ -239,10 +240,8 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/verify": [verification],
     "applications/<uuid:application_id>/defer": [deferral],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
-    "applications/<uuid:application_id>/contests": [lambda: Sent(*contest_post())],
-    "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer": [
-        lambda: Sent(*contest_answer_post())
-    ],
+    _CONTESTS: [lambda: Sent(*contest_post())],
+    f"{_CONTESTS}/<uuid:contest_id>/answer": [lambda: Sent(*contest_answer_post())],
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],
