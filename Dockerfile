@@ -27,8 +27,8 @@ RUN python -m compileall -q tasks jobs applicants pipeline
 RUN SECRET_KEY=only-to-collect-static-files-0123456789 DATABASE_URL=postgres://build@localhost/build \
     python manage.py collectstatic --no-input --verbosity 0
 
-# Where docker-compose.yml has the task workers keep the logs' anchors.
-RUN install --directory --owner app /anchors
+# Where docker-compose.yml has the task workers keep the logs' anchors and archive.
+RUN install --directory --owner app /anchors /archive
 
 USER app
 # gunicorn's own conventions: it binds to 0.0.0.0:$PORT and starts $WEB_CONCURRENCY workers.

@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> None:
 
 
 def pytest_options(options: list[str]) -> list[str]:
-    """Return the options for pytest: three tests at a time unless `options` say otherwise."""
+    """Return the options for pytest: four tests at a time unless `options` say otherwise."""
     chosen = any(
         option in ("--pdb", "--trace", "no:xdist", "-pno:xdist")
         or option.startswith(("-n", "--numprocesses", "--dist"))

@@ -253,7 +253,15 @@ def judge(
         # this process, which made the slow job, sends none
         and (each.job == crowd.job or each.event != "APPLIED")
     ]
-    for each in (*faults[:5], *crowd.refusals.items(), *crowd.differing[:3], *unsent[:5]):
+    front = (site.folder / "front.log").read_text().splitlines()[4:]
+    for each in (
+        *front[:20],
+        dict(crowd.failures),
+        *faults[:5],
+        *crowd.refusals.items(),
+        *crowd.differing[:3],
+        *unsent[:5],
+    ):
         print(each, file=sys.stderr)
     late = site.rows(LATE, job=slow, seats=SLOW_SEATS)
     ends = ", ".join(f"{event.lower()} {seconds:.1f} s" for event, seconds in late)

@@ -78,6 +78,18 @@ def _recreate(host: str) -> None:
         server.execute(f"CREATE DATABASE {DATABASE}")
 
 
+def remove() -> None:
+    """Remove the database of this run, and give its disk back."""
+    import psycopg
+    from django.conf import settings
+    from django.db import connection
+
+    connection.close()
+    host = settings.DATABASES["default"]["HOST"]
+    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as server:
+        server.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
+
+
 def make_job(*, capacity: int = 10, **policy: object) -> str:
     """Create an open job of a new company; return its id."""
     from jobs.companies import create_company

@@ -1,5 +1,6 @@
 """Cost of pages to the server: board, dashboard, opening and status with 1,000,000 people waiting,
-compared with 100; or every page of a job with a log of 1,000,000 events (--log).
+compared with 100; or every page of a job with a log of 1,000,000 events (--log); or the public page
+of a job, which keeps itself up to date, against the same page without that (--live).
 
 Both lines are in one database, and the requests alternate between them. The lines are filled with
 plain SQL, which leaves no events in their logs, then vacuumed, so that statistics are up to date.
@@ -14,6 +15,7 @@ from typing import Any
 
 import harness
 import long_log
+import public_page
 from promotion import COUNT, FILL
 
 SHORT, LONG = 100, 1_000_000
@@ -70,8 +72,13 @@ def main() -> None:
     parser.add_argument(
         "--log", type=int, metavar="EVENTS", help="every page of a job with so many"
     )
+    parser.add_argument("--live", action="store_true", help="the public page of a job")
     options = parser.parse_args()
     harness.start(durable=False)
+    if options.live:
+        harness.make_people(SHORT + SEATS)
+        public_page.measure(_line(SHORT), options.requests)
+        return
     if options.log:
         _measure_a_long_log(options.log)
         return

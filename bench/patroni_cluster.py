@@ -56,7 +56,8 @@ postgresql:
     superuser: {{username: postgres}}
     replication: {{username: replicator}}
 """
-# HAProxy sends everything to the node whose Patroni says that it is the primary.
+# HAProxy sends everything to the node whose Patroni says that it is the primary. It asks silent
+# clients for a sign of life, so that the transaction of a machine that has vanished ends.
 HAPROXY = """
 defaults
   mode tcp
@@ -65,6 +66,10 @@ defaults
   timeout server 1h
 listen primary
   bind {address}:{port}
+  option clitcpka
+  clitcpka-idle 5s
+  clitcpka-intvl 2s
+  clitcpka-cnt 3
   option httpchk GET /primary
   http-check expect status 200
   default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions

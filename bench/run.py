@@ -41,6 +41,7 @@ BENCHMARKS = (
     Benchmark("promotion", "--withdrawals 20 --waiting 5000"),
     Benchmark("pages", "--requests 10 --waiting 5000"),
     Benchmark("pages", None, "--log 1000000"),
+    Benchmark("year", "--events 20000 --companies 300 --calls 50"),
     Benchmark("importing", "--one-by-one 100 --imported 500 --whole 1000"),
     Benchmark("live_watchers", "--watchers 20 --seconds 3 --changes 3"),
     Benchmark("footprint"),

@@ -35,7 +35,7 @@ class PipelineConfig(AppConfig):
     @staticmethod
     def schedule_upkeep(**_: Any) -> None:
         """Schedule the site's regular tasks in every migrated database."""
-        from pipeline.audit.task import ensure_anchoring_task
+        from pipeline.audit.task import ensure_anchoring_task, ensure_archiving_task
         from pipeline.forecast.task import ensure_forecast_task
         from pipeline.maintenance.task import ensure_maintenance_task
         from pipeline.notifications.company_task import ensure_company_tasks
@@ -44,6 +44,7 @@ class PipelineConfig(AppConfig):
 
         ensure_maintenance_task()
         ensure_anchoring_task()
+        ensure_archiving_task()
         ensure_end_of_retention()
         ensure_company_tasks()
         ensure_webhooks_tasks()

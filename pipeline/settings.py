@@ -69,8 +69,8 @@ MIDDLEWARE = [
     "pipeline.pages.staff.middleware.RefusedFormMiddleware",
     "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
-    "pipeline.pages.error_messages.post_only_error_to_page",
-    "pipeline.pages.error_messages.missing_error_to_404",
+    "pipeline.pages.error_messages.post_only_error_messages_to_page",
+    "pipeline.pages.error_messages.missing_error_messages_to_404",
 ]
 ROOT_URLCONF = "pipeline.urls"
 TEMPLATES = [
@@ -183,8 +183,12 @@ DEFAULT_FROM_EMAIL = env.MAIL_FROM
 
 # A change waits at most this long for a job's lock (then BUSY), and a client that hangs while
 # holding the lock loses it.
+# PostgreSQL notices a web server that has vanished with a lock after eleven seconds, by asking its
+# machine; deploy/pgbouncer/pgbouncer.ini does the same for the pooler's clients.
 _SESSION = (
     "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
+    " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
+    " -c tcp_user_timeout=10000"
     " -c plan_cache_mode=force_generic_plan"  # prepared statements are planned once
 )
 # A network that silently drops packets is noticed after ten seconds instead of minutes. Local
@@ -265,6 +269,8 @@ PREPARED_STATEMENTS = env.PREPARED_STATEMENTS
 ALIVE_FILE = env.ALIVE_FILE
 ANCHOR_FILE = env.ANCHOR_FILE
 ANCHOR_KEY_FILE = env.ANCHOR_KEY_FILE
+ARCHIVE_DIR = env.ARCHIVE_DIR
+ARCHIVE_AFTER_DAYS = env.ARCHIVE_AFTER_DAYS
 
 # All processes share the default cache, because allauth counts in it; every access is a query. Data
 # that one process may keep for itself goes into "local".

@@ -12,6 +12,7 @@ from tests.support.clean_database import switch_truncate_trigger  # noqa: E402
 
 pytest_plugins = (
     "tests.support.clean_database",
+    "tests.support.collector",
     "tests.support.decay_worker",
     "tests.support.environment",
     "tests.support.fast",
@@ -20,8 +21,10 @@ pytest_plugins = (
     "tests.support.logs",
     "tests.support.members",
     "tests.support.outbox",
+    "tests.support.passwords",
     "tests.support.receiver",
     "tests.support.server",
+    "tests.support.shared_handler",
     "tests.support.spans",
     "tests.support.task_workers",
     "tests.support.template_database",

@@ -30,10 +30,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 FIRST_DIGEST = bytes(32)
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that change something about a place, and leave it where it is.
-KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn", "NOTED": "noted an end"}
+KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
+KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted an end"}
 # What these leave as it was, besides.
 HELD = ("decay_count", "eligible_at", "not_before")
-UNTOUCHED = {"VERIFIED": HELD, "PLACED": HELD, "NOTED": HELD, "DEFERRED": HELD[:2]}
+UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:2]}
 Facts = dict[str, Any]
 
 

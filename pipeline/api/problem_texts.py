@@ -94,6 +94,11 @@ PROBLEM_TEXTS = {
         "application",
         "`detail` says which. Choose a time within the next 60 days.",
     ),
+    "NOT_PREACCEPTABLE": ProblemText(
+        "`accept_until` has passed, is more than 14 days ahead, or was set 50 times for this "
+        "application",
+        "`detail` says which. Choose a time within the next 14 days.",
+    ),
     "NOT_REINSTATABLE": ProblemText(
         "the application waits or has lapsed, but missed no deadline, or the person was erased, or "
         "applied again and that has ended too",

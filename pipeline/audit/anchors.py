@@ -71,7 +71,7 @@ def append_anchors() -> int:
             lines.append(last_line + b"\n")
         _write_anchors(file, b"".join(lines))
         if not recent:
-            _sync_anchor_folder(path.parent)
+            sync_anchor_folder(path.parent)
     return len(lines)
 
 
@@ -170,7 +170,7 @@ def _write_anchors(file: int, content: bytes) -> None:
         raise
 
 
-def _sync_anchor_folder(folder: Path) -> None:
+def sync_anchor_folder(folder: Path) -> None:
     """Flush a folder's entries to the disk (fsync)."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -278,7 +278,7 @@ def _put_anchor_key(path: Path, content: bytes, *, mode: int) -> None:
     finally:
         os.close(file)
         mine.unlink()
-    _sync_anchor_folder(path.parent)
+    sync_anchor_folder(path.parent)
 
 
 def _public_anchor_key(path: Path) -> Ed25519PublicKey:

@@ -13,9 +13,9 @@ from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.contests_fold import ContestsFold
-from pipeline.audit.deferrals import HeldDeferral, wrong_deferral
 from pipeline.audit.draw_fold import DrawFold
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
+from pipeline.audit.wishes_fold import AcceptedWishes, HeldWish, wrong_wish
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.states import (
     EVENTS,
@@ -52,21 +52,14 @@ LEGAL = {
 }
 
 # What an applicant can do on a company's own site, through one of its keys.
-_THROUGH_KEYS = frozenset(
-    each.value
-    for each in (
-        EventType.ACKNOWLEDGED,
-        EventType.WITHDRAWN,
-        EventType.DEFERRED,
-        EventType.CONTESTED,
-    )
-)
+_THROUGH_KEYS = frozenset("ACKNOWLEDGED CONTESTED DEFERRED PREACCEPTED WITHDRAWN".split())
 
 # These change something about an application, and it stays in its status and place.
 _IN_PLACE = (
     EventType.VERIFIED,
     EventType.DEADLINE_EXTENDED,
     EventType.DEFERRED,
+    EventType.PREACCEPTED,
     EventType.PLACED,
     *OF_CONTESTS,
 )
@@ -105,6 +98,7 @@ class LogFold:
         self.contests = ContestsFold()
         # The place before each seat, and of each miss or removal: its seq, the misses and the place
         # before it, and the cool-down that a removal leaves.
+        self.accepted = AcceptedWishes()
         self._offered: dict[UUID, _Place] = {}
         self._lost: dict[UUID, tuple[int, int, _Place, datetime | None]] = {}
 
@@ -112,6 +106,8 @@ class LogFold:
         """Add the next row. Raises BadRow."""
         self._check_chain(event)
         try:
+            if wrong := self.accepted.wrong_row(event):
+                raise BadRow(event.seq, wrong)
             if event.application_id is None:
                 self._take_job(event)
                 self._check_contest(event, None)
@@ -192,11 +188,12 @@ class LogFold:
         self.counts[place.status] -= event.from_status is not None
         self.counts[after] += 1
         stood, misses = (place.ticket, place.tie), place.decay_count
-        held = HeldDeferral.of(place)
+        held = HeldWish.of(place)
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         self._check_verification(event, place, stood)
-        if wrong := wrong_deferral(event, place, held):
+        wrong = wrong_wish(event, place, held) or self.accepted.wrong_promotion(event, held)
+        if wrong:
             raise BadRow(event.seq, wrong)
         self._check_contest(event, place)
         self._check_reinstatement(event, place, stood, misses)
@@ -244,7 +241,7 @@ class LogFold:
             given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
             if given != self._lost.get(who):
                 raise BadRow(event.seq, "it does not give back the place before the last miss")
-        if event.event in (EventType.DEADLINE_EXTENDED, EventType.DEFERRED, *OF_CONTESTS):
+        if event.event in ("DEADLINE_EXTENDED", "DEFERRED", "PREACCEPTED", *OF_CONTESTS):
             return
         before = self._offered.pop(who, None)
         self._lost.pop(who, None)

@@ -19,8 +19,8 @@ from pipeline.models import Application, PlannedSeats
 from pipeline.selectors.past_states import PastPlace
 
 COMPARED = (
-    "status outcome decay_count ticket tie eligible_at not_before verify_by acknowledge_by"
-    " deadline_extended applied_at promoted_at acknowledged_at ended_at status_since"
+    "status outcome decay_count ticket tie eligible_at not_before accept_until verify_by"
+    " acknowledge_by deadline_extended applied_at promoted_at acknowledged_at ended_at status_since"
 ).split()
 
 

@@ -6,7 +6,7 @@ million people.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -78,13 +78,18 @@ def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = Non
     """
     line = _replayed_line_at(job_id, seq, as_of)
     places = past_places_after(job_id, line.seq)
+    add_replayed_people(line, places)
+    return line
+
+
+def add_replayed_people(line: Line, places: Collection[PastPlace]) -> None:
+    """Fill the lists of a whole line, each in its order, and set the positions."""
     _add_replayed_seats(line, places)
     line.waitlist = [place for place in places if place.status is Status.WAITLIST]
     line.waitlist.sort(key=lambda place: (place.ticket, place.tie))
     verified = [place for place in line.waitlist if place.is_verified and not line.awaits_draw]
     for position, place in enumerate(verified, start=1):
         place.position = position
-    return line
 
 
 def _replayed_line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:

@@ -1,8 +1,13 @@
-"""Task that appends anchors every few minutes, for the whole site."""
+"""Tasks for the whole site: anchors every few minutes, and the archive every night."""
 
 from __future__ import annotations
 
+import time
+
+from django.conf import settings
+
 from pipeline.audit.anchors import BadAnchors, append_anchors
+from pipeline.audit.archive import archive_logs
 from pipeline.maintenance.site_task import site_task
 from tasks.context import Context
 from tasks.errors import Fatal
@@ -27,3 +32,39 @@ def anchor_logs_in_task(_: Context) -> dict[str, int]:
 def ensure_anchoring_task() -> None:
     """Create the schedule. Safe to call at every start and from many processes at once."""
     schedules.ensure_schedule("Anchors", EVERY_FIVE_MINUTES, KEY, priority=HIGHEST_PRIORITY)
+
+
+ARCHIVE_KEY = "log.archive"
+EVERY_NIGHT = "40 2 * * *"
+# Verification holds everybody who ever applied in memory, and a task may use 512 MB. The command
+# `archive_logs` archives longer logs.
+LONGEST_IN_TASK = 100_000
+STOP_SECONDS = 3_000
+
+
+@site_task(key=ARCHIVE_KEY, timeout_seconds=3_600)
+def archive_logs_in_task(context: Context) -> dict[str, int]:
+    """Archive the logs of jobs closed long ago, and report their number. Does nothing by default.
+
+    After about STOP_SECONDS, the rest is left for the next night.
+    """
+    if settings.ARCHIVE_DIR is None:
+        return {"archived": 0}
+    stop_at = time.monotonic() + STOP_SECONDS
+    try:
+        written, left_out, problems = archive_logs(
+            settings.ARCHIVE_DIR,
+            after_days=settings.ARCHIVE_AFTER_DAYS,
+            longest=LONGEST_IN_TASK,
+            is_stopped=lambda: context.cancelled or time.monotonic() > stop_at,
+        )
+    except OSError as error:
+        raise Fatal(f"the archive cannot be written (ARCHIVE_DIR): {error}") from None
+    if problems:
+        raise Fatal(f"{len(problems)} logs could not be archived: {problems[0]}")
+    return {"archived": written, "too_long": left_out}
+
+
+def ensure_archiving_task() -> None:
+    """Create the schedule. Safe to call at every start and from many processes at once."""
+    schedules.ensure_schedule("Archive of closed jobs' logs", EVERY_NIGHT, ARCHIVE_KEY)

@@ -59,7 +59,7 @@ NAMES = (
     " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
     " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE WEBHOOK_ALLOW_PRIVATE"
     " ALIVE_FILE DECISION_UNDO_SECONDS CONTEST_DAYS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
-    " RECEIPT_FORMER_KEYS"
+    " RECEIPT_FORMER_KEYS ARCHIVE_DIR ARCHIVE_AFTER_DAYS"
 ).split()
 
 _env = _Env()
@@ -121,6 +121,9 @@ STAFF_IDLE_HOURS = _env.at_least("STAFF_IDLE_HOURS", 12)
 # The file of the logs' signed heads, and the signing key.
 ANCHOR_FILE = Path(_env.str("ANCHOR_FILE", default=str(STATE_DIR / "anchors.jsonl")))
 ANCHOR_KEY_FILE = Path(_env.str("ANCHOR_KEY_FILE", default=str(STATE_DIR / "anchor_key")))
+# The folder of closed jobs' archived logs, if there is one, and days from closing to archiving.
+ARCHIVE_DIR = Path(_folder) if (_folder := _env.str("ARCHIVE_DIR", default="")) else None
+ARCHIVE_AFTER_DAYS = _env.at_least("ARCHIVE_AFTER_DAYS", 30)
 # Where errors are reported, if anywhere; see pipeline/config/error_reports.py.
 SENTRY_DSN: str = _env.str("SENTRY_DSN", default="")
 SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")

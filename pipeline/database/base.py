@@ -7,12 +7,30 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
+from django.db import OperationalError
 from django.db.backends.postgresql import base
+from django.db.utils import DatabaseErrorWrapper
+from django.utils.functional import cached_property
 
 from pipeline.database.cluster import PORT
 
 # A connection that was alive this recently is used without another check.
 TRUSTED_SECONDS = 1.0
+
+
+class _StandbyErrors(DatabaseErrorWrapper):
+    """Django's translation of errors; a server that takes no writes counts as away.
+
+    During a failover, connections reach a standby that is not the primary yet, or no longer.
+    """
+
+    wrapper: DatabaseWrapper
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            self.wrapper.errors_occurred = self.wrapper.is_standby = True
+            raise OperationalError(*error.args).with_traceback(traceback) from error
+        super().__exit__(kind, error, traceback)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -23,6 +41,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """
 
     _alive_at = float("-inf")
+    is_standby = False  # it has refused a write, so the next request gets a new connection
+
+    @cached_property
+    def wrap_database_errors(self) -> DatabaseErrorWrapper:
+        """Return the context manager that translates the driver's errors."""
+        return _StandbyErrors(self)
 
     def close_if_health_check_failed(self) -> None:
         """Close a lost connection, unless it was alive a moment ago."""
@@ -32,7 +56,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def is_usable(self) -> bool:
         """Check whether the connection is alive, and note when it was."""
-        usable = super().is_usable()
+        usable = not self.is_standby and super().is_usable()
         self._alive_at = monotonic() if usable else float("-inf")
         return usable
 
@@ -49,5 +73,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise
             cluster.prepare_roles()  # an earlier release started this server, and it still runs
             connection = super().get_new_connection(conn_params)
-        self._alive_at = monotonic()
+        self._alive_at, self.is_standby = monotonic(), False
         return connection

@@ -186,6 +186,10 @@ class NotDeferrable(LineError):
     message = "{why}"
 
 
+class NotPreacceptable(LineError):
+    message = "{why}"
+
+
 class EmailNotRepeatable(LineError):
     message = "{why}"
 

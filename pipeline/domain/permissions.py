@@ -24,6 +24,7 @@ class Action(Enum):
     USE_OWN_ACCOUNT = auto()
     CONFIRM_SEAT = auto()
     DEFER = auto()
+    PREACCEPT = auto()
     WITHDRAW = auto()
     CONTEST = auto()
     TAKE_OVER = auto()
@@ -95,6 +96,7 @@ RULES: dict[Action, Rule] = {
     Action.USE_OWN_ACCOUNT: _APPLICANT,
     Action.CONFIRM_SEAT: _APPLICANT_ANYWHERE,
     Action.DEFER: _APPLICANT_ANYWHERE,
+    Action.PREACCEPT: _APPLICANT_ANYWHERE,
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
     Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look at an end again
     Action.TAKE_OVER: _APPLICANT,

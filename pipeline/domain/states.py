@@ -14,6 +14,8 @@ from pipeline.domain.errors import IllegalMove
 
 # The longest time for which somebody who waits can ask for no seat.
 DEFER_WITHIN = timedelta(days=60)
+# The longest time for which a yes in advance holds.
+ACCEPT_WITHIN = timedelta(days=14)
 # How long an unverified application is kept, and the reason code of its end.
 VERIFY_WITHIN = timedelta(hours=24)
 UNVERIFIED = "UNVERIFIED"
@@ -24,6 +26,10 @@ TIME_ZONE = "time_zone"
 # The name in an event's data of the plan by which the system changed the number of seats, or of the
 # plan whose seat was offered.
 PLANNED_SEATS = "planned_seats_id"
+
+# The name in an event's data of the time until which a person had accepted a seat in advance: in
+# those of the promotion and of the confirmation that follows it at once.
+ACCEPTED_UNTIL = "accepted_until"
 
 # The name in an event's data of the time of a draw by lot: in those of the job, and in those of
 # people who apply before it.
@@ -68,6 +74,7 @@ class EventType(StrEnum):
     REINSTATED = "REINSTATED"
     PLACED = "PLACED"
     DEFERRED = "DEFERRED"  # with a time, or without one any more
+    PREACCEPTED = "PREACCEPTED"  # the same
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
     CLOSED_OUT = "CLOSED_OUT"
@@ -100,6 +107,7 @@ class Move(StrEnum):
     REINSTATE = "REINSTATE"  # to the place before a miss, or before an end that was contested
     PLACE = "PLACE"  # by the draw of the order
     DEFER = "DEFER"  # the person keeps the place, and wants no seat before a time
+    PREACCEPT = "PREACCEPT"  # the person accepts a seat that is offered before a time
     WITHDRAW = "WITHDRAW"
     REMOVE = "REMOVE"
     REJECT = "REJECT"
@@ -127,6 +135,7 @@ MOVES: dict[tuple[Status | None, Move], Status] = {
     (_ENDED, Move.REINSTATE): _WAIT,
     (_WAIT, Move.PLACE): _WAIT,
     (_WAIT, Move.DEFER): _WAIT,
+    (_WAIT, Move.PREACCEPT): _WAIT,
     (_WAIT, Move.WITHDRAW): _ENDED,
     (_PENDING, Move.WITHDRAW): _ENDED,
     (_ACTIVE, Move.WITHDRAW): _ENDED,
@@ -157,6 +166,7 @@ EVENTS: dict[Move, EventType] = {
     Move.REINSTATE: EventType.REINSTATED,
     Move.PLACE: EventType.PLACED,
     Move.DEFER: EventType.DEFERRED,
+    Move.PREACCEPT: EventType.PREACCEPTED,
     Move.WITHDRAW: EventType.WITHDRAWN,
     Move.REMOVE: EventType.REMOVED,
     Move.REJECT: EventType.REMOVED,
@@ -202,7 +212,7 @@ def status_after(status: Status | None, move: Move, *, verified: bool | None = N
     """Return the status after a move. A status of None means a new application. Raises IllegalMove.
 
     `verified`: whether the application is. Unverified ones get no seat, so they miss,
-    defer and contest none, and only they can be verified.
+    defer, accept and contest none, and only they can be verified.
     """
     to = MOVES.get((status, move))
     of_unverified = move in (Move.VERIFY, Move.EXPIRE)

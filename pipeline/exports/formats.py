@@ -22,7 +22,7 @@ from pipeline.exports.rows import (
     exported_rows_of_applications,
     exported_rows_of_log,
 )
-from pipeline.line.event_log import canonical_log_row, logged_time
+from pipeline.line.event_log import exported_log_row, logged_time
 
 LOG_COLUMNS = (
     "seq",
@@ -140,10 +140,7 @@ def _format_applications(job: Job) -> Iterator[Row]:
 
 
 def _log_in_format(job: Job) -> Iterator[Row]:
-    """Return the fields that the hash covers, exactly as hashed, and the two hashes."""
-    for event in exported_rows_of_log(job.id, job.seq):
-        hashes = {"prev_hash": bytes(event.prev_hash).hex(), "hash": bytes(event.hash).hex()}
-        yield json.loads(canonical_log_row(event)) | hashes
+    return map(exported_log_row, exported_rows_of_log(job.id, job.seq))
 
 
 _ROWS: dict[str, tuple[tuple[str, ...], Callable[[Job], Iterator[Row]]]] = {

@@ -43,6 +43,7 @@ APPLICATION_COLUMNS = (
     "note",
     "external_id",
     "not_before",
+    "accept_until",
 )
 
 _APPLICATIONS = """
@@ -55,7 +56,8 @@ SELECT a.id, a.applicant_id, a.name,
            OVER (PARTITION BY a.status ORDER BY a.ticket, a.tie) END,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
        a.eligible_at, a.ended_at, last.policy_version, note.text,
-       a.decay_count, note.text, attached.external_id, a.not_before
+       a.decay_count, note.text, attached.external_id, a.not_before,
+       a.accept_until
 FROM pipeline_application a
 JOIN applicants_applicant person ON person.id = a.applicant_id
 JOIN LATERAL (

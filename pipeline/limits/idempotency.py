@@ -9,6 +9,11 @@ from the row as it is now: that is the same effect, but perhaps not the same ans
 from __future__ import annotations
 
 import json
+import logging
+import os
+import threading
+import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,10 +23,16 @@ from uuid import UUID, uuid4
 
 from django.db import InterfaceError, OperationalError, connection
 
+log = logging.getLogger(__name__)
+
 KEPT_SECONDS = 24 * 3_600
 # After this long without a response, a request counts as lost with its process; longer than any
 # request takes.
 LEASE_SECONDS = 60
+
+# How many settlements wait in a process for a database that is away, and how long between attempts.
+# Without them, each of these requests could be sent again only when its claim has expired.
+MOST_UNSETTLED, RETRY_SECONDS = 1_000, 0.5
 
 # Claims a key that is new, expired, released, or whose request was lost; otherwise returns no row.
 # Of several concurrent requests, one gets it: the others wait for that row and then see the claim.
@@ -145,7 +156,10 @@ def release_idempotency_key(claim: IdempotencyClaim) -> None:
 
 
 def _write_idempotency_key(statement: str, claim: IdempotencyClaim, **values: Any) -> None:
-    """Write to the key's row; if the connection was lost since the change, on a new one."""
+    """Write to the key's row; if the connection was lost since the change, on a new one.
+
+    Raises OperationalError or InterfaceError if the database is away. It is then written later.
+    """
     parameters = values | {"id": claim.id, "run": claim.run}
     try:
         _execute_idempotency_statement(statement, parameters)
@@ -153,9 +167,61 @@ def _write_idempotency_key(statement: str, claim: IdempotencyClaim, **values: An
         connection.close_if_unusable_or_obsolete()
         if connection.connection is not None:
             raise
-        _execute_idempotency_statement(statement, parameters)
+        try:
+            _execute_idempotency_statement(statement, parameters)
+        except (OperationalError, InterfaceError):
+            unsettled.note(statement, parameters)
+            raise
 
 
 def _execute_idempotency_statement(statement: str, parameters: dict[str, Any]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}", parameters)
+
+
+class UnsettledClaims:
+    """Settlements of this process that wait for the database; a thread writes them.
+
+    Each is dropped when its claim has expired. A later attempt that took over the claim is not
+    affected: the statements name the run.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        """Reset the state in a child process: thread and connection are its parent's."""
+        self._guard = threading.Lock()
+        self._waiting: deque[tuple[float, str, dict[str, Any]]] = deque(maxlen=MOST_UNSETTLED)
+        self._thread: threading.Thread | None = None
+
+    def note(self, statement: str, parameters: dict[str, Any]) -> None:
+        """Write this as soon as the database is back. Never waits for it."""
+        with self._guard:
+            self._waiting.append((time.monotonic() + LEASE_SECONDS, statement, parameters))
+            if self._thread is None:
+                thread = threading.Thread(target=self._run, name="unsettled_claims", daemon=True)
+                thread.start()  # may fail; the next one tries again
+                self._thread = thread
+
+    def _run(self) -> None:
+        while True:
+            with self._guard:
+                if not self._waiting:
+                    self._thread = None
+                    break
+                until, statement, parameters = self._waiting.popleft()
+            try:
+                _execute_idempotency_statement(statement, parameters)
+            except Exception as error:
+                log.warning("the end of a request with a key could not be written: %s", error)
+                connection.close()
+                if time.monotonic() < until:
+                    with self._guard:
+                        self._waiting.appendleft((until, statement, parameters))
+                    time.sleep(RETRY_SECONDS)
+        connection.close()
+
+
+unsettled = UnsettledClaims()
+os.register_at_fork(after_in_child=unsettled._forget)

@@ -14,7 +14,7 @@ from pipeline.domain.states import DRAW_AT, VERIFY_WITHIN, Actor, ActorKind, Mov
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import History, read_locked_application
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import make_move
+from pipeline.line.moves import make_move, promote
 from pipeline.models import Application
 
 _BLANK = {field.attname: field.get_default() for field in Application._meta.concrete_fields}
@@ -131,4 +131,4 @@ def offer_free_seat_on_admission(
     if application.held_until and application.held_until > job.now:
         job.due(application.held_until)
     else:
-        make_move(job, application, Move.PROMOTE, cause_seq=cause_seq)
+        promote(job, application, cause_seq=cause_seq)

@@ -17,6 +17,7 @@ _IN_PLACE = (
     Move.VERIFY,
     Move.REINSTATE,
     Move.DEFER,
+    Move.PREACCEPT,
     Move.PLACE,
     Move.CONTEST,
     Move.ANSWER_CONTEST,
@@ -26,13 +27,15 @@ _IN_PLACE = (
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     """Update the rest of an application's row after a move that has set its new status.
 
-    The caller of an extension has already set the new deadline, that of a deferral its time, that
-    of a reinstatement everything that the miss had changed, and that of a draw the new place.
+    The caller of an extension has already set the new deadline, that of a deferral or a yes in
+    advance its time, that of a reinstatement everything that the miss had changed, and that of a
+    draw the new place.
     """
     if move in _IN_PLACE:  # the place stays, or was set
         application.verify_by = (move is Move.PLACE and application.verify_by) or None
         return
-    application.ticket = application.tie = application.not_before = None
+    application.ticket = application.tie = None
+    application.not_before = application.accept_until = None
     if move is Move.EXTEND:
         application.deadline_extended = True
         return
@@ -79,6 +82,7 @@ def effects_for_replay(application: Application) -> dict[str, Any]:
         "deadline": application.acknowledge_by and logged_time(application.acknowledge_by),
         "eligible_at": application.eligible_at and logged_time(application.eligible_at),
         "not_before": application.not_before and logged_time(application.not_before),
+        "accept_until": application.accept_until and logged_time(application.accept_until),
         "verify_by": application.verify_by and logged_time(application.verify_by),
     }
     return {name: value for name, value in known.items() if value is not None}

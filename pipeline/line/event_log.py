@@ -80,6 +80,27 @@ def canonical_log_row(row: Any) -> bytes:
     return _to_json(facts).encode()
 
 
+def exported_log_row(row: Any) -> dict[str, Any]:
+    """Return a row as exported: the fields that its hash covers, as hashed, and the two hashes."""
+    hashes = {"prev_hash": bytes(row.prev_hash).hex(), "hash": bytes(row.hash).hex()}
+    exported: dict[str, Any] = json.loads(canonical_log_row(row)) | hashes
+    return exported
+
+
+def parse_exported_log_row(row: dict[str, Any]) -> LogEntry:
+    """Return the row that `exported_log_row` exported. Raises KeyError, TypeError or ValueError."""
+    values: dict[str, Any] = {name: row[name] for name in _EXPORTED_AS_THEY_ARE}
+    values |= {name: datetime.fromisoformat(row[name]).astimezone(UTC) for name in _TIMES}
+    values |= {name: bytes.fromhex(row[name]) for name in ("prev_hash", "hash")}
+    ids = {"job_id": row["job"], "application_id": row["application"], "actor_id": row["actor_id"]}
+    values |= {name: None if value is None else UUID(value) for name, value in ids.items()}
+    return LogEntry(**values)
+
+
+_TIMES = ("at", "effective_at")
+_EXPORTED_AS_THEY_ARE = (
+    "seq event from_status to_status outcome actor_kind cause_seq policy_version data"
+).split()
 _to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.models import JobStatus
-from pipeline.domain.states import PLANNED_SEATS, Move, Status
+from pipeline.domain.states import PLANNED_SEATS, Status
 from pipeline.line import sql
 from pipeline.line.lock import attach_locked_row
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import make_move
+from pipeline.line.moves import promote
 from pipeline.line.round_trips import fetch_in_one_trip
 
 
@@ -38,7 +38,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         for application in chosen:
             cause = job.freed_by.popleft() if job.freed_by else cause_seq
             facts = planned.get(cause or 0, {})
-            make_move(job, application, Move.PROMOTE, cause_seq=cause, facts=facts)
+            promote(job, application, cause_seq=cause, facts=facts)
         # The next promotion searches from here. The last promoted ticket would be too late: people
         # in a cool-down, deferred or unverified stay behind when later ones move on, and a miss
         # can give a ticket beyond the next newcomer's.

@@ -13,6 +13,7 @@ from typing import Any
 
 from jobs.models import JobStatus
 from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
     DRAW_AT,
     EVENTS,
     SYSTEM,
@@ -81,6 +82,29 @@ def make_move(
     if left_seat and job.seats_free:  # not while a lowered capacity drains
         job.freed_by.append(entry.seq)
     return entry
+
+
+def promote(
+    job: LockedJob,
+    application: Application,
+    *,
+    cause_seq: int | None,
+    facts: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Offer a person who waits a seat. If they accepted it in advance, it is theirs at once.
+
+    The latter is two events, and whatever set off the first set off the second.
+    """
+    until = application.accept_until
+    if until is None or until <= job.now:
+        make_move(job, application, Move.PROMOTE, cause_seq=cause_seq, facts=facts)
+        return
+    accepted = {ACCEPTED_UNTIL: logged_time(until)}
+    entry = make_move(
+        job, application, Move.PROMOTE, cause_seq=cause_seq, facts={**facts, **accepted}
+    )
+    cause = cause_seq or entry.seq
+    make_move(job, application, Move.ACKNOWLEDGE, cause_seq=cause, facts=accepted)
 
 
 def record_job_move(

@@ -23,13 +23,12 @@ from pipeline.models.decisions import (
 from pipeline.models.emails import Email, EmailState
 from pipeline.models.forecasts import ForecastStatement, JobForecast, LastWhatIf
 from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
-from pipeline.models.job_templates import TEMPLATE_NAME_LENGTH, JobTemplate
+from pipeline.models.job_templates import BY_LOT, TEMPLATE_NAME_LENGTH, JobTemplate
 from pipeline.models.line import (
     FOUND_BY_KIND,
     Application,
     ApplicationRow,
     Event,
-    NameWord,
     Standing,
 )
 from pipeline.models.planned_seats import MOST_TIMES, ZONE_LENGTH, PlannedSeats
@@ -42,7 +41,7 @@ from pipeline.models.references import (
     JobReference,
     Reference,
 )
-from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, Throttle
+from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, NameWord, Throttle
 from pipeline.models.webhooks import (
     WebhookAttempt,
     WebhookDelivery,
@@ -59,6 +58,7 @@ from pipeline.models.work import (
 )
 
 __all__ = [
+    "BY_LOT",
     "EXTERNAL_ID_LENGTH",
     "FOUND_BY_KIND",
     "LABEL_LENGTH",

@@ -17,6 +17,8 @@ from jobs.models import (
 from jobs.policies import POLICY_FIELDS, Policy
 
 TEMPLATE_NAME_LENGTH = 80
+# Key in the rules: true if the first order of a new job's line is drawn by lot.
+BY_LOT = "by_lot"
 
 
 class JobTemplate(models.Model):
@@ -29,7 +31,7 @@ class JobTemplate(models.Model):
     description = models.TextField(blank=True, max_length=DESCRIPTION_LENGTH)
     location = models.CharField(blank=True, max_length=LOCATION_LENGTH)
     capacity = models.IntegerField()
-    # The values of a `Policy`. A rule that was added to the product later has its default.
+    # The values of a `Policy`, and BY_LOT. A rule that was added later has its default.
     rules = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -48,3 +50,8 @@ class JobTemplate(models.Model):
     def policy(self) -> Policy:
         """Rules for the line of a new job."""
         return Policy(**{name: self.rules[name] for name in POLICY_FIELDS if name in self.rules})
+
+    @property
+    def by_lot(self) -> bool:
+        """True if the first order of a new job's line is drawn by lot."""
+        return bool(self.rules.get(BY_LOT))

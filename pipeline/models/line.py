@@ -47,9 +47,9 @@ class Application(models.Model):
 
     Changed only under its job's lock. `ticket` and `tie` are its place in the order while it waits,
     `acknowledge_by` the deadline while it is pending, and `eligible_at` the end of the cool-down
-    after the last miss. While `not_before` is ahead, the person wants no seat. `verify_by` is set
-    until the address is proved: until then, the application gets no seat, and at that time it
-    lapses.
+    after the last miss. While `not_before` is ahead, the person wants no seat; while `accept_until`
+    is, they accept one in advance. `verify_by` is set until the address is proved: until then, the
+    application gets no seat, and at that time it lapses.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -65,6 +65,7 @@ class Application(models.Model):
     decay_count = models.IntegerField(default=0)
     eligible_at = models.DateTimeField(null=True)
     not_before = models.DateTimeField(null=True)
+    accept_until = models.DateTimeField(null=True)
     verify_by = models.DateTimeField(null=True)
     acknowledge_by = models.DateTimeField(null=True)
     deadline_extended = models.BooleanField(default=False)
@@ -98,6 +99,10 @@ class Application(models.Model):
             models.CheckConstraint(
                 name="deferred_while_waiting",
                 condition=Q(not_before__isnull=True) | Q(status="WAITLIST"),
+            ),
+            models.CheckConstraint(
+                name="accepts_while_waiting",
+                condition=Q(accept_until__isnull=True) | Q(status="WAITLIST"),
             ),
             models.CheckConstraint(
                 name="no_seat_unverified",
@@ -200,6 +205,7 @@ class ApplicationRow(NamedTuple):
     decay_count: int
     eligible_at: datetime | None
     not_before: datetime | None
+    accept_until: datetime | None
     verify_by: datetime | None
     acknowledge_by: datetime | None
     deadline_extended: bool
@@ -279,21 +285,3 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.seq} {self.event}"
-
-
-class NameWord(models.Model):
-    """Word of an applicant's name, for a company's search of its own applicants.
-
-    Written by `pipeline.maintenance.name_index` soon after the application. A trigger updates the
-    words when the name is changed or erased.
-    """
-
-    company_id = models.UUIDField()
-    word = models.TextField(db_collation="C")
-    application_id = models.UUIDField()
-
-    class Meta:
-        indexes = [models.Index("company_id", "word", "application_id", name="name_word")]
-
-    def __str__(self) -> str:
-        return self.word

@@ -1,4 +1,4 @@
-"""Models of the site itself: heartbeats, responses kept for a day, rate limits."""
+"""Models of the site itself: heartbeats, responses kept for a day, rate limits, words of names."""
 
 from __future__ import annotations
 
@@ -59,3 +59,21 @@ class Throttle(models.Model):
 
     def __str__(self) -> str:
         return bytes(self.id).hex()
+
+
+class NameWord(models.Model):
+    """Word of an applicant's name, for a company's search of its own applicants.
+
+    Written by `pipeline.maintenance.name_index` soon after the application. A trigger updates the
+    words when the name is changed or erased.
+    """
+
+    company_id = models.UUIDField()
+    word = models.TextField(db_collation="C")
+    application_id = models.UUIDField()
+
+    class Meta:
+        indexes = [models.Index("company_id", "word", "application_id", name="name_word")]
+
+    def __str__(self) -> str:
+        return self.word

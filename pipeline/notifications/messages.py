@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
-from pipeline.domain.states import ActorKind, EventType, Outcome, Status
+from pipeline.domain.states import ACCEPTED_UNTIL, ActorKind, EventType, Outcome, Status
 from pipeline.notifications.message_parts import (
     CalendarNote,
     EventForMail,
@@ -35,6 +35,8 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
     was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
     calendar = message.calendar
+    if ACCEPTED_UNTIL in event.data:  # it was never offered, so no calendar has a deadline
+        was_offered = False
     if was_offered and event.to_status != Status.PENDING_ACKNOWLEDGMENT:
         calendar = CalendarNote(sequence=2, is_over=True)
     return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
@@ -51,6 +53,8 @@ def event_has_message(event: EventForMail) -> bool:
         return False
     if event.event == EventType.REINSTATED and ANSWER_SEQ in event.data:  # the answer says so
         return False
+    if event.event == EventType.PROMOTED and not event_has_offer_message(event):
+        return False  # the confirmation follows at once
     if event.outcome == Outcome.WITHDRAWN:  # their own act, but the deadline is in their calendar
         return event.from_status == Status.PENDING_ACKNOWLEDGMENT
     return kind_of_event_email(event) in MAILS
@@ -62,9 +66,10 @@ def kind_of_event_email(event: EventForMail) -> str:
 
 
 def event_has_offer_message(event: EventForMail) -> bool:
-    """Tell if an event offers a seat that must be confirmed."""
+    """Tell if an event offers a seat that must be confirmed, and was not accepted in advance."""
     offers = (EventType.PROMOTED, EventType.APPLIED)
-    return event.event in offers and event.to_status == Status.PENDING_ACKNOWLEDGMENT
+    is_open = event.to_status == Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
+    return event.event in offers and is_open
 
 
 def reminder_message(facts: Facts, deadline: datetime) -> Message:
@@ -163,6 +168,15 @@ def _message_about_withdrawal(facts: Facts) -> Paragraph:
     )
 
 
+def _message_about_confirmation(event: EventForMail, facts: Facts) -> Message:
+    accepted = ACCEPTED_UNTIL in event.data
+    subject = "You have a seat for “{job}”" if accepted else "Your seat for “{job}” is confirmed"
+    follow = Paragraph(
+        "See your application, or withdraw:", facts.application_link, "My application"
+    )
+    return _message_from_timeline(event, facts, subject.format(job=facts.job_title), follow)
+
+
 def _message_about_extension(event: EventForMail, facts: Facts) -> Message:
     deadline = event.data["deadline"]
     until = time_here_and_in_utc(deadline, facts.zone)
@@ -212,10 +226,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.VERIFIED: _place_message("You are in line for “{job}” at {company}"),
     EventType.PROMOTED: _offer_message,
     EventType.DEADLINE_EXTENDED: _message_about_extension,
-    EventType.ACKNOWLEDGED: _notice_message(
-        "Your seat for “{job}” is confirmed",
-        ("See your application, or withdraw:", "application_link", "My application"),
-    ),
+    EventType.ACKNOWLEDGED: _message_about_confirmation,
     EventType.DECAYED: _notice_message(
         "You missed the deadline for “{job}” and are back in line",
         ("See your new place, or withdraw:", "application_link", "My application"),

@@ -12,7 +12,13 @@ from zoneinfo import ZoneInfo
 
 from applicants import codes
 from pipeline.domain.contests import ANSWER, ANSWER_BY, ContestAnswer, ContestReason
-from pipeline.domain.states import EventType, Outcome, ReinstatementReason, Status
+from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
+    EventType,
+    Outcome,
+    ReinstatementReason,
+    Status,
+)
 from pipeline.mail.links import Offer
 from pipeline.notifications.company_emails import (
     ALERT_WORDS,
@@ -70,10 +76,10 @@ class SampleEvent:
 
 
 def _event_preview(
-    event: str, to: str, before: str | None = None, **more: Any
+    event: str, to: str, before: str | None = None, *, also: Any = None, **more: Any
 ) -> Callable[[], Message]:
     def make_preview() -> Message:
-        data: dict[str, Any] = {"places": 1}
+        data: dict[str, Any] = {"places": 1} | (also or {})
         if to == _PENDING:
             data |= {"deadline": _DEADLINE.isoformat()}
         if event == EventType.DECAYED:
@@ -116,6 +122,9 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "reminder": lambda: reminder_message(FACTS, _DEADLINE),
     "extended": _event_preview(EventType.DEADLINE_EXTENDED, _PENDING, _PENDING),
     "confirmed": _event_preview(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
+    "accepted-in-advance": _event_preview(
+        EventType.ACKNOWLEDGED, Status.ACTIVE, also={ACCEPTED_UNTIL: _DEADLINE.isoformat()}
+    ),
     "missed": _event_preview(EventType.DECAYED, _WAITING, _PENDING),
     "lapsed": _ended_preview(Outcome.LAPSED, EventType.LAPSED),
     "reinstated": _event_preview(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),

@@ -16,7 +16,7 @@ from pipeline.pages.access import (
     current_memberships,
     current_memberships_of_sandboxes,
 )
-from pipeline.web.demo_access import is_demo_story_accessible
+from pipeline.web.demo_access import has_demo_access_to_story
 
 # Links of the main navigation, and the names of the other pages that belong to each.
 NAV_OF_MEMBERS = (
@@ -26,7 +26,7 @@ NAV_OF_MEMBERS = (
         "new_job board applications timeline verify_log replay figures reports report job_settings"
         " share_job job_capacity job_close job_delete add_person import_applications import_result"
         " application decide decide_many decision idle_seats what_if job_templates job_template"
-        " keep_template delete_template",
+        " keep_template delete_template planned_seats reinstate",
     ),
     ("people", "People", "person"),
     (
@@ -46,8 +46,12 @@ NAV_OF_MEMBERS = (
     ("system", "System", ""),
 )
 NAV_OF_APPLICANTS = (
-    ("dashboard", "My applications", "my_application"),
-    ("openings", "Open jobs", "opening"),
+    (
+        "dashboard",
+        "My applications",
+        "my_application my_places my_receipt check_receipt take_over defer_mine withdraw_mine",
+    ),
+    ("openings", "Open jobs", "opening job_facts"),
 )
 
 
@@ -64,7 +68,7 @@ def frame_context(request: HttpRequest) -> dict[str, Any]:
             lambda: _main_nav_context(request, match.url_name if match else "")
         ),
         "dev_mail": settings.DEV_MAIL,
-        "story_people": STORY_PEOPLE if is_demo_story_accessible(request) else {},
+        "story_people": STORY_PEOPLE if has_demo_access_to_story(request) else {},
         "zone": zone,
         "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",
     }

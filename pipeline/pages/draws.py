@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import time
 from typing import Any
 
@@ -10,9 +11,13 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from jobs.models import Job
+from jobs.time_zones import time_zone_choices
 from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
-from pipeline.pages.forms import PlainForm, moment_of_form, zone_choices
+from pipeline.models import JobTemplate
+from pipeline.pages.forms import PlainForm, moment_of_form
 from pipeline.wording.english import time_in_words
+
+BLANK_TIME = "[day and time of the draw]"
 
 
 def draw_time_on_pages(job: Job) -> str:
@@ -20,19 +25,41 @@ def draw_time_on_pages(job: Job) -> str:
     return time_in_words(job.draw_at, timezone.get_current_timezone()) if job.draw_at else ""
 
 
-class DrawForm(PlainForm):
-    """Order of a new job's line: first come, first served, or a draw by lot at a time."""
+# The fields by which a form gives a job's order and the time of its draw.
+DRAW_FIELDS = {"opening", "draw_day", "draw_time", "draw_zone"}
 
-    opening = forms.ChoiceField(
-        label="Order of the line",
-        widget=forms.RadioSelect,
-        initial="first_come",
-        required=False,
-        choices=[
-            ("first_come", "First come, first served"),
-            ("lottery", "Drawn by lot: people apply until a time, and then the order is drawn"),
-        ],
-    )
+
+def draw_form_values(job: Job) -> dict[str, Any]:
+    """Return the time of a job's draw as initial values of its form, in the reader's zone."""
+    if job.draw_at is None:
+        return {"opening": "first_come"}
+    here = timezone.localtime(job.draw_at)
+    at = here.time().replace(second=0, microsecond=0)
+    return {"opening": "lottery", "draw_day": here.date(), "draw_time": at}
+
+
+def order_form_values(like: Job | JobTemplate) -> dict[str, Any]:
+    """Return the order of an earlier job or a template as initial values of a new job's form.
+
+    The day of a draw is left out: it has to be entered again.
+    """
+    if isinstance(like, Job):
+        return draw_form_values(like) | {"draw_day": None}
+    return {"opening": "lottery" if like.by_lot else "first_come"}
+
+
+def draw_of_form(given: Mapping[str, Any]) -> str:
+    """Return the time of the draw that a form has, or a blank for it; empty without a draw."""
+    if given.get("opening") != "lottery":
+        return ""
+    if given.get("draw_at"):
+        return time_in_words(given["draw_at"], timezone.get_current_timezone())
+    return BLANK_TIME
+
+
+class DrawTimeForm(PlainForm):
+    """Time of a draw by lot."""
+
     draw_day = forms.DateField(
         label="Day of the draw",
         required=False,
@@ -53,14 +80,18 @@ class DrawForm(PlainForm):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        fields["draw_zone"].choices = zone_choices()
+        fields["draw_zone"].choices = time_zone_choices()
         fields["draw_zone"].initial = timezone.get_current_timezone_name()
 
     def clean(self) -> dict[str, Any]:
         """Add the time of the draw to the cleaned data; None without a draw."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         given["draw_at"] = None
-        if given.get("opening") != "lottery" or self.errors:
+        if given.setdefault("opening", "lottery") != "lottery":
+            for name in DRAW_FIELDS:
+                self.errors.pop(name, None)
+            return given
+        if self.errors.keys() & DRAW_FIELDS:
             return given
         if not given.get("draw_day") or not given.get("draw_time"):
             self.add_error("draw_day", "Enter the day and the time of the draw.")
@@ -71,3 +102,18 @@ class DrawForm(PlainForm):
         except ValidationError as error:
             self.add_error("draw_day", error)
         return given
+
+
+class DrawForm(DrawTimeForm):
+    """Order of a new job's line: first come, first served, or a draw by lot at a time."""
+
+    opening = forms.ChoiceField(
+        label="Order of the line",
+        widget=forms.RadioSelect,
+        initial="first_come",
+        required=False,
+        choices=[
+            ("first_come", "First come, first served"),
+            ("lottery", "Drawn by lot: people apply until a time, and then the order is drawn"),
+        ],
+    )

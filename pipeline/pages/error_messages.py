@@ -84,7 +84,7 @@ PRESS_AGAIN = "Nothing has been changed yet. Press the button again."
 
 
 @pages_only
-def post_only_error_to_page(
+def post_only_error_messages_to_page(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Lead a browser that opens the URL of a button to the page that has the button. A middleware.
@@ -93,7 +93,7 @@ def post_only_error_to_page(
     is the nearest one above it in the URL.
     """
 
-    def post_only_error_middleware(request: HttpRequest) -> HttpResponse:
+    def post_only_error_messages_middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         refused = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
         if request.method != "GET" or not refused:
@@ -108,11 +108,11 @@ def post_only_error_to_page(
                 break
         return redirect(path)
 
-    return post_only_error_middleware
+    return post_only_error_messages_middleware
 
 
 @pages_only
-def missing_error_to_404(
+def missing_error_messages_to_404(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Answer 404 if a page's object does not exist or is not the visitor's. A middleware."""
@@ -120,9 +120,9 @@ def missing_error_to_404(
     def error_messages_middleware(request: HttpRequest) -> HttpResponse:
         return get_response(request)
 
-    def turn_missing_error_into_404(request: HttpRequest, error: Exception) -> None:
+    def turn_error_message_into_404(request: HttpRequest, error: Exception) -> None:
         if isinstance(error, NOT_FOUND):
             raise Http404 from error
 
-    error_messages_middleware.process_exception = turn_missing_error_into_404  # type: ignore[attr-defined]  # Django's way
+    error_messages_middleware.process_exception = turn_error_message_into_404  # type: ignore[attr-defined]  # Django's way
     return error_messages_middleware

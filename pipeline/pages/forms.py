@@ -1,10 +1,10 @@
-"""Base form with the product's own error messages, and its fields of text, time and time zone."""
+"""Base form with the product's own error messages, and its fields of text and time."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
 from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -83,9 +83,3 @@ def moment_of_form(day: date, at: time, zone: str) -> datetime:
     if found.astimezone(here.tzinfo).replace(tzinfo=None) != here.replace(tzinfo=None):
         raise ValidationError(SKIPPED)
     return found
-
-
-def zone_choices() -> list[tuple[str, str]]:
-    """Return the time zones that a form offers, by name."""
-    places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
-    return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]

@@ -82,6 +82,7 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "acknowledged_at": row.acknowledged_at,
             "eligible_at": row.eligible_at,
             "not_before": row.not_before,
+            "accept_until": row.accept_until,
             "ended_at": row.ended_at,
             "asked_to_look_again": written.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person(),

@@ -111,17 +111,26 @@ def _due_for_end_of_retention(ids: Collection[UUID] | None = None) -> list[Due]:
 def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
     """Separate applications from their people, under the job's lock.
 
-    A new legal hold still counts.
+    A new legal hold still counts. The number of statements does not grow with that of applications:
+    everybody who applies to the job waits meanwhile.
     """
     lock_job(job_id)
-    for row in _due_for_end_of_retention(application_ids):
-        nobody = uuid4()
-        Applicant.objects.create(id=nobody, email=f"{ERASED}{nobody}", name=ERASED_NAME)
-        same = Application.objects.filter(id=row.application_id)
-        same.update(applicant_id=nobody, name=ERASED_NAME)
-        DecisionNote.objects.filter(application_id=row.application_id).delete()
-        Contest.objects.filter(application_id=row.application_id).delete()
-        ApplicationReference.objects.filter(application_id=row.application_id).delete()
-        forget_annotations([row.application_id])
-        ids = {"job": str(job_id), "application": str(row.application_id)}
-        security.info("application.erased", extra=ids)
+    ids = [row.application_id for row in _due_for_end_of_retention(application_ids)]
+    people = [Applicant(id=each, name=ERASED_NAME) for each in (uuid4() for _ in ids)]
+    for nobody in people:
+        nobody.email = f"{ERASED}{nobody.id}"
+    Applicant.objects.bulk_create(people)
+    Application.objects.bulk_update(
+        [
+            Application(id=application_id, applicant_id=nobody.id, name=ERASED_NAME)
+            for application_id, nobody in zip(ids, people, strict=True)
+        ],
+        ["applicant_id", "name"],
+    )
+    DecisionNote.objects.filter(application_id__in=ids).delete()
+    Contest.objects.filter(application_id__in=ids).delete()
+    ApplicationReference.objects.filter(application_id__in=ids).delete()
+    forget_annotations(ids)
+    for application_id in ids:
+        about = {"job": str(job_id), "application": str(application_id)}
+        security.info("application.erased", extra=about)

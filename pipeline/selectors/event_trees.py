@@ -33,7 +33,13 @@ FOUND_BY_KIND = [
     EventType.REMOVED,
     *OF_CONTESTS,
 ]
-ON_APPLICATIONS = [EventType.APPLIED, *FOUND_BY_KIND, EventType.PLACED, EventType.CLOSED_OUT]
+ON_APPLICATIONS = [
+    EventType.APPLIED,
+    *FOUND_BY_KIND,
+    EventType.PREACCEPTED,
+    EventType.PLACED,
+    EventType.CLOSED_OUT,
+]
 
 
 @dataclass(slots=True)

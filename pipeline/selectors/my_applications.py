@@ -31,6 +31,7 @@ class MyApplicationState(NamedTuple):
     is_late: bool | None
     is_cooling: bool | None
     is_deferring: bool | None
+    is_accepting: bool | None
 
     @property
     def is_live(self) -> bool:
@@ -62,9 +63,10 @@ def my_application_states(applicant_id: UUID) -> list[MyApplicationState]:
         late=ExpressionWrapper(Q(acknowledge_by__lte=Now()), BooleanField()),
         cooling=ExpressionWrapper(Q(eligible_at__gt=Now()), BooleanField()),
         deferring=ExpressionWrapper(Q(not_before__gt=Now()), BooleanField()),
+        accepting=ExpressionWrapper(Q(accept_until__gt=Now()), BooleanField()),
     )
-    found = facts.values_list(*columns, "late", "cooling", "deferring")[:MOST_APPLICATIONS]
-    return [MyApplicationState(*row) for row in found]
+    found = facts.values_list(*columns, "late", "cooling", "deferring", "accepting")
+    return [MyApplicationState(*row) for row in found[:MOST_APPLICATIONS]]
 
 
 def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[EventOfJob]]:

@@ -52,6 +52,7 @@ class PastPlace:
     tie: int | None = None
     eligible_at: datetime | None = None
     not_before: datetime | None = None
+    accept_until: datetime | None = None
     verify_by: datetime | None = None
     acknowledge_by: datetime | None = None
     deadline_extended: bool = False
@@ -67,6 +68,7 @@ class PastPlace:
         self.acknowledge_by = parse_logged_time(data.get("deadline"))
         self.eligible_at = parse_logged_time(data.get("eligible_at"))
         self.not_before = parse_logged_time(data.get("not_before"))
+        self.accept_until = parse_logged_time(data.get("accept_until"))
         self.verify_by = parse_logged_time(data.get("verify_by"))
 
     @property

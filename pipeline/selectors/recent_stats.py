@@ -55,6 +55,7 @@ SELECT job.id, (
         WHERE job_id = job.id AND event = 'ACKNOWLEDGED' ORDER BY at DESC LIMIT %(most)s
     ) last
     JOIN pipeline_application person ON person.id = last.application_id
+    WHERE last.at > person.promoted_at  -- not those in advance
     HAVING count(*) >= %(fewest)s
 )
 FROM unnest(%(jobs)s::uuid[]) job(id)

@@ -13,7 +13,7 @@ from django.db.models import Value
 from django.db.models.functions import Lower
 
 from jobs.models import Company, Job
-from pipeline.models import JobTemplate
+from pipeline.models import BY_LOT, JobTemplate
 
 MOST_TEMPLATES = 50
 
@@ -36,7 +36,7 @@ def keep_job_template(*, job: Job, name: str) -> JobTemplate:
         description=job.posting.description,
         location=job.posting.location,
         capacity=job.capacity,
-        rules=job.policy.values(),
+        rules=job.policy.values() | {BY_LOT: job.draw_at is not None},
     )
     row.save(force_insert=True)
     return row

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
 from uuid import UUID
-from zoneinfo import available_timezones
 
 from uuid_utils.compat import uuid7
 
 from jobs.models import MAX_CAPACITY, JobPosting, JobStatus
+from jobs.time_zones import known_time_zones
 from pipeline.domain.errors import (
     IllegalJobMove,
     JobNotFound,
@@ -52,7 +52,7 @@ class SeatPlan:
             why = "The first time must be in the future, at most two years ahead."
         elif not 1 <= self.times <= MOST_TIMES:
             why = f"Plan 1 to {MOST_TIMES} times."
-        elif self.zone not in available_timezones():
+        elif self.zone not in known_time_zones():
             why = "There is no such time zone."
         if why:
             raise PlanRefused(why=why)

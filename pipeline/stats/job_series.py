@@ -159,7 +159,7 @@ WITH told AS MATERIALIZED (
 SELECT (SELECT jsonb_agg(jsonb_build_array(at, held, waiting, capacity) ORDER BY at) FROM points),
        (SELECT to_jsonb(percentile_cont(%(shares)s::float8[])
                         WITHIN GROUP (ORDER BY answer_seconds))
-        FROM steps WHERE event = 'ACKNOWLEDGED'),
+        FROM steps WHERE event = 'ACKNOWLEDGED' AND answer_seconds > 0),
        (SELECT jsonb_object_agg(edge, n) FROM waits),
        (SELECT jsonb_object_agg(hour, n) FROM hours),
        count(*) FILTER (WHERE inside),

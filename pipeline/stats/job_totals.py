@@ -42,17 +42,17 @@ class ConversionTotals:
     @property
     def applied_to_seated(self) -> float | None:
         """Return the share of the applications that were ever ACTIVE."""
-        return share_of_total(self.seated, self.applied)
+        return share_in_job_totals(self.seated, self.applied)
 
     @property
     def seated_to_hired(self) -> float | None:
         """Return the share of those that were hired."""
-        return share_of_total(self.hired, self.seated)
+        return share_in_job_totals(self.hired, self.seated)
 
     @property
     def applied_to_hired(self) -> float | None:
         """Return the share of the applications that were hired."""
-        return share_of_total(self.hired, self.applied)
+        return share_in_job_totals(self.hired, self.applied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class JobTotals:
 
         Offers that ended otherwise (withdrawn, decided, closed out) or still run do not count.
         """
-        return share_of_total(
+        return share_in_job_totals(
             self.acknowledged, self.acknowledged + self.decay_events + self.lapse_events
         )
 
@@ -110,12 +110,12 @@ class JobTotals:
 WEEK_SECONDS = 7 * 24 * 3_600
 
 
-def share_of_total(part: int, whole: int) -> float | None:
+def share_in_job_totals(part: int, whole: int) -> float | None:
     """Return a part of a whole, from 0 to 1, to four digits; None if the whole is 0."""
     return round(part / whole, 4) if whole else None
 
 
-def _spread_in_totals(column: str, source: str) -> str:
+def _spread_in_job_totals(column: str, source: str) -> str:
     """Return SQL for average, median and 90th percentile, rounded."""
     numbers = f"""
         round(avg({column}), 3)::float8 AS average,
@@ -125,7 +125,7 @@ def _spread_in_totals(column: str, source: str) -> str:
     return f"(SELECT to_jsonb(spread) FROM (SELECT {numbers} FROM {source}) spread)"  # noqa: S608
 
 
-def _tally_in_totals(column: str) -> str:
+def _tally_in_job_totals(column: str) -> str:
     counted = f"SELECT {column}, count(*) AS n FROM people GROUP BY {column}"  # noqa: S608
     return f"(SELECT jsonb_object_agg({column}, n) FROM ({counted}) c WHERE {column} IS NOT NULL)"  # noqa: S608
 
@@ -147,7 +147,7 @@ WITH clock AS MATERIALIZED (
     WINDOW earlier AS (PARTITION BY application_id ORDER BY seq)
 ), answers AS (
     SELECT extract(epoch FROM at - offered_at) AS seconds
-    FROM steps WHERE event = 'ACKNOWLEDGED'
+    FROM steps WHERE event = 'ACKNOWLEDGED' AND at > offered_at  -- not those in advance
 ), people AS (
     SELECT extract(epoch FROM min(at) FILTER (WHERE event = 'PROMOTED') - min(at)) AS seconds,
            bool_or(to_status = 'ACTIVE') AS seated,
@@ -170,8 +170,8 @@ WITH clock AS MATERIALIZED (
            sum(seconds * greatest(0, seats - held)) FILTER (WHERE waiting > 0) AS with_people
     FROM spans JOIN versions USING (version) WHERE status = 'OPEN'
 )
-SELECT count(*), {_tally_in_totals("status")}, {_tally_in_totals("outcome")},
-       {_spread_in_totals("seconds", "people")}, {_spread_in_totals("seconds", "answers")},
+SELECT count(*), {_tally_in_job_totals("status")}, {_tally_in_job_totals("outcome")},
+       {_spread_in_job_totals("seconds", "people")}, {_spread_in_job_totals("seconds", "answers")},
        count(*) FILTER (WHERE event = 'ACKNOWLEDGED'),
        count(*) FILTER (WHERE event = 'DECAYED'),
        count(*) FILTER (WHERE event = 'LAPSED' AND from_status = 'PENDING_ACKNOWLEDGMENT'),

@@ -158,7 +158,7 @@ SELECT jsonb_build_object(
         SELECT jsonb_build_object('count', count(*),
             'median', percentile_cont(0.5) WITHIN GROUP (ORDER BY answer_seconds),
             'p90', percentile_cont(0.9) WITHIN GROUP (ORDER BY answer_seconds))
-        FROM steps WHERE event = 'ACKNOWLEDGED'),
+        FROM steps WHERE event = 'ACKNOWLEDGED' AND answer_seconds > 0),
     'wait_seconds', (
         SELECT jsonb_build_object('count', count(*),
             'median', percentile_cont(0.5) WITHIN GROUP (ORDER BY wait_seconds),

@@ -44,11 +44,14 @@ def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString 
 
 @register.simple_tag(name="lasting", takes_context=True)
 def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
-    """Return how long something has lasted, with the full time of its beginning on hover."""
+    """Return how long something has lasted: "for 2 hours", with its beginning on hover.
+
+    On paper, it is the time since when instead.
+    """
     ahead = _tag_time_ahead_of_database(context)
     span = naturaltime(since - ahead).replace("\xa0", " ")
     return format_html(
-        '<time datetime="{}" title="since {}"{}>{}</time>',
+        '<span class="on-screen">for </span><time datetime="{}" title="since {}"{}>{}</time>',
         since.isoformat(),
         tag_time_in_full(since),
         SafeString("" if ahead else " data-relative data-lasting"),

@@ -19,19 +19,19 @@ OWNER, APPLICANT = "owner", "applicant"
 _SALT = "pipeline.demo.sign_in"
 
 
-def is_demo_reachable(request: HttpRequest) -> bool:
+def has_demo_access(request: HttpRequest) -> bool:
     """Tell whether a request may use the demo's shortcuts."""
     return settings.EMBEDDED_POSTGRES is not None and is_client_developer(request)
 
 
-def is_demo_story_accessible(request: HttpRequest) -> bool:
+def has_demo_access_to_story(request: HttpRequest) -> bool:
     """Tell whether to show the bar that applies as somebody: in development only."""
-    return settings.DEV_MAIL and is_demo_reachable(request)
+    return settings.DEV_MAIL and has_demo_access(request)
 
 
-def only_for_demo(request: HttpRequest) -> None:
+def only_with_demo_access(request: HttpRequest) -> None:
     """Refuse a request that may not use the demo's shortcuts. Raises Http404."""
-    if not is_demo_reachable(request):
+    if not has_demo_access(request):
         raise Http404
 
 

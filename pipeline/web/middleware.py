@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Callable
-from functools import cache
 from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
@@ -25,6 +24,7 @@ from django.middleware.security import SecurityMiddleware
 from django.utils import timezone
 from django.utils.log import log_response
 
+from jobs.time_zones import known_time_zones
 from pipeline.web.caller_name import CallerName
 from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_address
 from tasks.log_context import add_log_fields, bound_log_fields
@@ -215,11 +215,11 @@ def time_zone(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[.
 
     This affects display only: every decision uses the database's clock.
     """
-    known_zones = cache(zoneinfo.available_timezones)
 
     def time_zone_middleware(request: HttpRequest) -> HttpResponse:
         name = request.COOKIES.get(ZONE_COOKIE, "")
-        with timezone.override(zoneinfo.ZoneInfo(name if name in known_zones() else "UTC")):
+        known = name if name in known_time_zones() else "UTC"
+        with timezone.override(zoneinfo.ZoneInfo(known)):
             return get_response(request)
 
     return time_zone_middleware

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from uuid_utils.compat import uuid7
 
-from pipeline.domain.states import PLANNED_SEATS
+from pipeline.domain.states import ACCEPTED_UNTIL, PLANNED_SEATS
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from pipeline.webhooks import sql
@@ -27,6 +27,8 @@ from tasks.payloads import CheckedPayload
 from tasks.registry import find_registered_type
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
+# What a webhook tells besides of an event's data, if it is there.
+_TOLD = (PLANNED_SEATS, ACCEPTED_UNTIL)
 # The types of the tasks that queue events, and that deliver what is due.
 QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"
 # Events read and queued in one transaction.
@@ -123,6 +125,6 @@ def _webhook_occurrence_of(event: Event) -> QueuedOccurrence:
             "event": event.event,
             "status": event.to_status,
             "outcome": event.outcome,
-            **{name: event.data[name] for name in (PLANNED_SEATS,) if name in event.data},
+            **{name: event.data[name] for name in _TOLD if name in event.data},
         },
     )

@@ -18,6 +18,7 @@ _OF_EVENTS = {
     EventType.REINSTATED: "The company gave a person back a place lost by a miss or a decision",
     EventType.PLACED: "A person got their place in line by the draw",
     EventType.DEFERRED: "A person asked for no seat before a time, or cancelled that request",
+    EventType.PREACCEPTED: "A person accepted a seat in advance, or took that back",
     EventType.WITHDRAWN: "A person left",
     EventType.REMOVED: "The company removed, rejected or hired a person",
     EventType.CLOSED_OUT: "A person was released because the job closed",

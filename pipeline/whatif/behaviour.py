@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from pipeline.domain.contests import OF_CONTESTS
-from pipeline.domain.states import TIME_ZONE, EventType, Status
+from pipeline.domain.states import ACCEPTED_UNTIL, PLANNED_SEATS, TIME_ZONE, EventType, Status
 
-_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED, *OF_CONTESTS)
+_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED, EventType.PREACCEPTED, *OF_CONTESTS)
 _UNANSWERED = frozenset((EventType.DECAYED, EventType.LAPSED, EventType.CLOSED_OUT))
 
 
@@ -36,10 +36,12 @@ class Answer(NamedTuple):
     """End of an offer: `after` the offer, or None for an offer that was not answered.
 
     `confirmed` is False for a person who left, or whom the company decided on, at that time.
+    `in_advance`: they had confirmed before the offer.
     """
 
     after: timedelta | None
     confirmed: bool
+    in_advance: bool = False
 
 
 @dataclass(slots=True)
@@ -99,7 +101,9 @@ def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
         elif event.to_status == Status.ACTIVE:
             person.reviews.append(None)
         last[event.application_id] = event
-    answers = [each.after for person in of.values() for each in person.answers if each.confirmed]
+    # A yes in advance says nothing about the time that an answer to an offer takes.
+    given = [each for person in of.values() for each in person.answers if not each.in_advance]
+    answers = [each.after for each in given if each.confirmed]
     usual = _median_behaviour(answers)
     reviews = _median_behaviour([span for person in of.values() for span in person.reviews])
     return Behaviours(of, Answer(usual, confirmed=usual is not None), reviews)
@@ -113,9 +117,8 @@ def _note_ending_of_behaviour(
         return
     if event.from_status == Status.PENDING_ACKNOWLEDGMENT:
         confirmed = event.event == EventType.ACKNOWLEDGED
-        person.answers[-1] = Answer(
-            None if event.event in _UNANSWERED else event.at - before.at, confirmed
-        )
+        after = None if event.event in _UNANSWERED else event.at - before.at
+        person.answers[-1] = Answer(after, confirmed, ACCEPTED_UNTIL in event.data)
     elif event.from_status == Status.ACTIVE:
         person.reviews[-1] = event.at - before.at
 
@@ -127,3 +130,8 @@ def _deadline_in_behaviour(event: LoggedEvent) -> datetime:
 def _median_behaviour(spans: Iterable[timedelta | None]) -> timedelta | None:
     seconds = [span.total_seconds() for span in spans if span is not None]
     return timedelta(seconds=median(seconds)) if seconds else None
+
+
+def is_plan_behaviour(event: LoggedEvent) -> bool:
+    """Tell whether a row of the log is a change of seats that a plan made."""
+    return event.event == EventType.CAPACITY_CHANGED and PLANNED_SEATS in event.data

@@ -1,7 +1,6 @@
 """Run of a line's history again under another policy: the rules of the line in memory. Pure.
 
-The log gives when people came, answered and left (`behaviour`); the rules give everything else:
-who is offered a seat, who misses it, and where they then stand. Nothing of the order reads this.
+The log gives when people came, answered and left (`behaviour`), the rules give everything else.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from uuid import UUID
 from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.domain.contests import OF_CONTESTS
-from pipeline.domain.states import PLANNED_SEATS, VERIFY_WITHIN, EventType, Status
+from pipeline.domain.states import VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
-from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in
-from pipeline.whatif.state import Change, PersonState, SimulatedEvent, TooLong
+from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in, is_plan_behaviour
+from pipeline.whatif.state import WISHES, Change, PersonState, SimulatedEvent, TooLong
 
 # A run that goes beyond these is given up: rules can be tried under which a line never rests.
 MOST_SIMULATED_EVENTS = 200_000
@@ -29,8 +28,8 @@ MOST_LOOKS = 20_000_000  # at people on the waitlist, in search of the next in l
 class Simulation:
     """A line in memory, in which a log's people behave as they did.
 
-    Without a change, the line is settled only when the log was written, so it must come out as the
-    log has it. With one, offers end and cool-downs are over at their own instants.
+    Without a change, it is settled only when the log was written, and comes out as the log has it.
+    With one, offers end and cool-downs are over at their own instants.
     """
 
     def __init__(self, log: Sequence[LoggedEvent], change: Change | None = None) -> None:
@@ -49,12 +48,10 @@ class Simulation:
         self.queue: list[tuple[int, int, UUID]] = []
         self._unverified: set[UUID] = set()
         self._due: list[tuple[datetime, UUID]] = []
-        # What is to come: its time, its order among equals, and the step.
         self._coming: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = 0
         self._looks = 0
-        # A settlement carries them out: after what is overdue, before it fills the seats.
-        self._planned_seats = deque(filter(_is_simulated_by_plan, log))
+        self._planned_seats = deque(filter(is_plan_behaviour, log))
         for event in log:
             self._plan(event.at, self._step_of_event(event))
         if change:
@@ -122,7 +119,11 @@ class Simulation:
                     break
             if found is None:
                 return
-            self._move(self.people[found], EventType.PROMOTED, Status.PENDING_ACKNOWLEDGMENT)
+            person = self.people[found]
+            accepts = person.accept_until is not None and person.accept_until > self.now
+            self._move(person, EventType.PROMOTED, Status.PENDING_ACKNOWLEDGMENT)
+            if accepts:
+                self._move(person, EventType.ACKNOWLEDGED, Status.ACTIVE)
 
     def _move(self, person: PersonState, event: EventType, to: Status) -> None:
         """Move a person, and plan what follows from it."""
@@ -133,7 +134,8 @@ class Simulation:
         self.held += to.holds_seat - bool(before and before.holds_seat)
         self._pending += (to is offered) - (before is offered)
         person.status, person.ticket, person.tie, person.deadline = to, None, None, None
-        person.lost, person.not_before = "END" if to is Status.INACTIVE else "", None
+        person.lost = "END" if to is Status.INACTIVE else ""
+        person.not_before = person.accept_until = None
         if place or before is None:
             behind = self.policy.places_lost(person.misses)
             person.former_place = place or (self.next_ticket + behind, len(self.events) + 1)
@@ -213,17 +215,19 @@ class Simulation:
     def _step_of_event(self, event: LoggedEvent) -> Callable[[], None]:
         """Return the step that a row of the log makes by itself; most only settle the line."""
         who, kind = event.application_id, event.event
-        if _is_simulated_by_plan(event):
+        if is_plan_behaviour(event):
             return lambda: None
         if who is None:
             return lambda: self._take_job_event(event)
-        steps: dict[EventType, Callable[[], None]] = {
+        steps: dict[str, Callable[[], None]] = {
             EventType.APPLIED: lambda: self._apply(event, who),
             EventType.VERIFIED: lambda: self._verify(self.people[who]),
             EventType.REINSTATED: lambda: self._give_place_back(self.people[who], event),
-            EventType.DEFERRED: lambda: self._defer(self.people[who], event.data.get("not_before")),
+            **dict.fromkeys(
+                WISHES, lambda: self._wish(self.people[who], kind, event.data.get(WISHES[kind]))
+            ),
         } | {each: lambda: self._note_contest(self.people[who], kind) for each in OF_CONTESTS}
-        if step := steps.get(EventType(kind)):
+        if step := steps.get(kind):
             return step
         waited = event.from_status == Status.WAITLIST and event.to_status == Status.INACTIVE
         if kind == EventType.CLOSED_OUT or (waited and kind != EventType.LAPSED):
@@ -267,12 +271,12 @@ class Simulation:
             self._unverified.discard(person.id)
             self._record(EventType.VERIFIED, person)
 
-    def _defer(self, person: PersonState, not_before: str | None) -> None:
-        """Leave out a person who waits until a time. One who was offered a seat answers it."""
+    def _wish(self, person: PersonState, kind: str, time: str | None) -> None:
+        """Take over the time that a person who waits chose. One who has an offer answers it."""
         if person.status is Status.WAITLIST:
-            person.not_before = datetime.fromisoformat(not_before) if not_before else None
+            setattr(person, WISHES[kind], datetime.fromisoformat(time) if time else None)
             self._touch(person.not_before or self.now)
-            self._record(EventType.DEFERRED, person)
+            self._record(kind, person)
 
     def _leave(self, person: PersonState, kind: EventType) -> None:
         if person.status in (Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT):
@@ -293,7 +297,3 @@ class Simulation:
         person.ticket, person.tie = person.former_place
         insort(self.queue, (person.ticket, person.tie, person.id))
         self._record(EventType.REINSTATED, person)
-
-
-def _is_simulated_by_plan(event: LoggedEvent) -> bool:
-    return event.event == EventType.CAPACITY_CHANGED and PLANNED_SEATS in event.data

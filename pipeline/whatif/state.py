@@ -9,6 +9,9 @@ from uuid import UUID
 
 from pipeline.domain.states import Status
 
+# The time that a person chooses by an event.
+WISHES: dict[str, str] = {"DEFERRED": "not_before", "PREACCEPTED": "accept_until"}
+
 
 class TooLong(Exception):
     """The simulation takes too long under these rules."""
@@ -58,6 +61,7 @@ class PersonState:
     misses: int = 0
     eligible_at: datetime | None = None
     not_before: datetime | None = None
+    accept_until: datetime | None = None
     verify_by: datetime | None = None
     deadline: datetime | None = None
     former_place: tuple[int, int] = (0, 0)

@@ -110,6 +110,9 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
     EventType.DEFERRED: EventWords(
         "wait", "chose when to be asked", "Chose when to be asked", "You chose when to be asked"
     ),
+    EventType.PREACCEPTED: EventWords(
+        "wait", "answered in advance", "Answered in advance", "You answered in advance"
+    ),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
     EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
     Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
@@ -157,6 +160,7 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.REINSTATED: "Got their place back",
     EventType.PLACED: "Placed by the draw",
     EventType.DEFERRED: "Chose a time",
+    EventType.PREACCEPTED: "Answered in advance",
     EventType.WITHDRAWN: "Withdrew",
     EventType.REMOVED: "Removed, rejected or hired",
     EventType.CLOSED_OUT: "Released when the job closed",

@@ -35,6 +35,7 @@ class ExplainedStanding:
     deadline: datetime | None = None
     eligible_at: datetime | None = None
     not_before: datetime | None = None
+    accept_until: datetime | None = None
     verify_by: datetime | None = None
     draw_at: datetime | None = None  # of a draw that is still to come
 
@@ -47,6 +48,11 @@ class ExplainedStanding:
     def is_deferring(self) -> bool:
         """Return True while the person wants no seat."""
         return self.not_before is not None and self.not_before > self.now
+
+    @property
+    def is_accepting(self) -> bool:
+        """Return True while the person accepts a seat in advance."""
+        return self.accept_until is not None and self.accept_until > self.now
 
     @property
     def is_verified(self) -> bool:
@@ -267,6 +273,9 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
             f" You asked for no seat before {until}. Seats that open earlier go to people behind"
             " you."
         )
+    if standing.is_accepting:
+        until = time_in_words(standing.accept_until, zone)
+        turn += f" If your turn comes before {until}, the seat is yours at once: you said yes."
     return turn
 
 

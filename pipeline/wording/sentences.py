@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from pipeline.domain.contests import ANSWER, ANSWER_BY, ContestAnswer
 from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
     DRAW_AT,
     PLANNED_SEATS,
     TIME_ZONE,
@@ -39,6 +40,8 @@ from pipeline.wording.event_words import REASON_WORDS
 NEAR = timedelta(minutes=10)
 # The name in an event's data of the time before which the person wants no seat.
 NOT_BEFORE = "not_before"
+# The name of the time until which the person accepts a seat in advance.
+ACCEPT_UNTIL = "accept_until"
 
 
 class DescribedEvent(Protocol):
@@ -102,6 +105,13 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "A planned seat opened and {they} {were} next in line, so it was offered to {they}."
         + _DEADLINE
     ),
+    (EventType.PROMOTED, ACCEPTED_UNTIL): (
+        "A seat opened and {they} {were} next in line. {They} had accepted it in advance."
+    ),
+    (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL): (
+        "{They} had said yes in advance to any seat before {accepted_until}, so the seat was "
+        "confirmed at once. It is {their} seat until the company decides."
+    ),
     (EventType.ACKNOWLEDGED, None): (
         "{They} confirmed the seat in time. It is {their} seat until the company decides."
     ),
@@ -137,6 +147,13 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "that open earlier go to people behind."
     ),
     (EventType.DEFERRED, None): "{They} can be offered a seat at any time again.",
+    (EventType.PREACCEPTED, ACCEPT_UNTIL): (
+        "{They} said yes in advance: a seat that opens for {they} before {accept_until} is "
+        "confirmed at once. The place in line stays the same."
+    ),
+    (EventType.PREACCEPTED, None): (
+        "{They} took back the yes in advance. {They} will be asked to confirm a seat."
+    ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."
     ),
@@ -222,7 +239,9 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
         "quiet": quiet and f" Quiet hours ({quiet} time) don't count.",
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
-        "not_before": time_in_words(event.data.get("not_before"), zone),
+        "not_before": time_in_words(event.data.get(NOT_BEFORE), zone),
+        "accept_until": time_in_words(event.data.get(ACCEPT_UNTIL), zone),
+        "accepted_until": time_in_words(event.data.get(ACCEPTED_UNTIL), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),
         "cooldown": cooldown,
         "loss": _sentence_of_loss(event.data.get("places", 0), words),
@@ -238,20 +257,19 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     }
     kind = EventType(event.event)
     unverified = UNVERIFIED if event.data.get("verify_by") else None
-    via_key = VIA_KEY if VIA_KEY in event.data else None
-    planned = PLANNED_SEATS if PLANNED_SEATS in event.data else None
-    drawn = DRAW_AT if DRAW_AT in event.data else None
-    deferred = NOT_BEFORE if event.data.get(NOT_BEFORE) else None
     is_removal = kind is EventType.REINSTATED and "missed" not in event.data
     answer = AFTER_REMOVAL if is_removal else event.data.get(ANSWER)
-    of_data = (answer, via_key, planned, unverified, drawn, deferred)
-    kinds = (*of_data, event.outcome, event.to_status)
-    known = [each for each in kinds if each]
+    facts_told = [each for each in _FACTS if each in event.data]
+    known = filter(None, (answer, unverified, *facts_told, event.outcome, event.to_status))
     for what in (*known, None):
         template = SENTENCES.get((kind, what))
         if template:
             return template.format_map(words | facts)
     raise KeyError((event.event, event.to_status, event.outcome))
+
+
+# The names in an event's data by which its sentence differs.
+_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, NOT_BEFORE, ACCEPT_UNTIL)
 
 
 def _are_times_of_sentence_near(event: DescribedEvent) -> bool:

@@ -1,5 +1,5 @@
 // The preview beside a form follows what is typed: the form is sent as its button "preview" sends
-// it, and only the preview of the answer is shown. Nothing is stored.
+// it, and of the answer only the preview and what the groups of fields say is shown. Nothing is stored.
 const PAUSE_MS = 500;
 const shown = document.querySelector("[data-preview]");
 const form = shown?.closest("form") ?? document.getElementById(shown?.dataset.preview);
@@ -15,6 +15,9 @@ async function refresh() {
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById(shown.id);
   if (!fresh || turn !== asked) return;
+  for (const part of document.querySelectorAll("[data-follows]")) {
+    part.textContent = page.getElementById(part.id)?.textContent ?? part.textContent;
+  }
   const button = shown.querySelector("button"); // it may have the focus
   for (const node of [...shown.childNodes]) if (node !== button) node.remove();
   const nodes = [...fresh.childNodes].filter((node) => node.nodeName !== "BUTTON");

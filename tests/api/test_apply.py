@@ -27,6 +27,7 @@ FIELDS = [
     "acknowledge_by",
     "eligible_at",
     "not_before",
+    "accept_until",
     "applied_at",
     "promoted_at",
     "acknowledged_at",

@@ -8,13 +8,15 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.conf import settings
+from django.test import override_settings
 
 from jobs.models import Company, Role
 from pipeline.api.openapi.document import document, operations_of
-from pipeline.models import Application
+from pipeline.services.withdraw import withdraw
 from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
 from tasks.scheduling.schedules import create_schedule
-from tests.support import background_tasks
+from tests.support import background_tasks, factories
 from tests.support.callers import (
     Answer,
     Caller,
@@ -57,7 +59,10 @@ OF_EACH_TYPE: dict[str, Any] = {
 class Scene:
     """Things to name in paths, and everybody who may call."""
 
-    def __init__(self, company: Company, offered: Application) -> None:
+    def __init__(self) -> None:
+        company = factories.company(name="Acme")
+        first, offered, *_ = factories.applications(factories.job(company_id=company.id), 3)
+        withdraw(application_id=first.id, actor=factories.owner_of(first))
         hook, _ = create_webhook_endpoint(company_id=company.id, url="https://example.org/hook")
         self.company = company
         self.ids = {
@@ -110,9 +115,11 @@ def make_key(company: Company) -> str:
     return str(company.api_keys.latest("created_at").id)
 
 
-@pytest.fixture
-def scene(company: Company, offered: Application) -> Scene:
-    return Scene(company, offered)
+@pytest.fixture(scope="module")
+def scene(kept_database: None) -> Iterator[Scene]:
+    """One for all tests: what is refused changes nothing. Nobody counts how many calls that are."""
+    with override_settings(THROTTLE_RATES=dict.fromkeys(settings.THROTTLE_RATES)):
+        yield Scene()
 
 
 def shapes_of(name: str) -> list[Any]:

@@ -17,6 +17,7 @@ from tests.support.callers import NEW_JOB, Caller, code_of, signed_in
 from tests.support.clock import let_time_pass
 from tests.support.keyed_posts import Sent, key_of, replayed, told
 from tests.support.together import together
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -152,6 +153,33 @@ def test_an_answer_is_kept_although_its_connection_was_lost_after_the_change(
     assert first.status_code == 201
     assert told(second) == told(first)
     assert replayed(second)
+
+
+def test_a_key_is_free_soon_after_a_database_that_was_away_for_the_end_of_its_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent, write = keyed_posts.a_job(), idempotency._execute_idempotency_statement
+    attempts: list[str] = []
+
+    def write_when_back(statement: str, parameters: dict[str, Any]) -> None:
+        attempts.append(statement)
+        if len(attempts) < 4:
+            connection.close()
+            raise OperationalError("the server closed the connection unexpectedly")
+        write(statement, parameters)
+
+    monkeypatch.setattr(idempotency, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(idempotency, "_execute_idempotency_statement", write_when_back)
+    first = sent.under("k")
+    in_use = sent.under("k")
+
+    eventually(lambda: IdempotencyRecord.objects.filter(status=201).exists())
+    second = sent.under("k")
+
+    assert first.status_code == 201
+    assert code_of(in_use) == (409, "IDEMPOTENCY_KEY_IN_USE")
+    assert (second.status_code, replayed(second)) == (201, True)
+    assert Job.objects.count() == 1
 
 
 def terminate_backend(pid: int) -> bool:

@@ -70,7 +70,6 @@ def day(number: int) -> str:
     return (START + number * DAY).isoformat().replace("+00:00", "Z")
 
 
-@pytest.mark.parametrize("limit", [1, 2, 50])
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -101,11 +100,13 @@ def day(number: int) -> str:
     ids=str,
 )
 def test_it_lists_who_fits_in_order(
-    acme: Caller, job: UUID, query: dict[str, Any], expected: str, limit: int
+    acme: Caller, job: UUID, query: dict[str, Any], expected: str
 ) -> None:
     index_names()
 
-    assert names(acme, job, query | {"limit": limit}) == expected.split()
+    found = {limit: names(acme, job, query | {"limit": limit}) for limit in (1, 2, 50)}
+
+    assert found == dict.fromkeys((1, 2, 50), expected.split())
 
 
 @pytest.mark.parametrize("candidates", [1, 2, 3])

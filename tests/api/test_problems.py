@@ -55,6 +55,7 @@ BESIDES = {
         "FILES_FULL",
         "LIMIT_REACHED",
         "NOT_DEFERRABLE",
+        "NOT_PREACCEPTABLE",
         "NOT_REINSTATABLE",
         "PERSON_ERASED",
         "SANDBOX_FULL",

@@ -57,6 +57,12 @@ def test_a_deferral_that_changes_anything_else_is_named(
     assert first_bad_seq(put_off) == seq
 
 
+def test_no_other_event_puts_a_turn_off(put_off: UUID) -> None:
+    seq = forge(put_off, "PROMOTED", set_data(not_before="2126-01-01T00:00:00.000000Z"))
+
+    assert first_bad_seq(put_off) == seq
+
+
 def test_a_promotion_of_somebody_who_wants_no_seat_yet_is_named() -> None:
     job_id = factories.job()
     _seated, waiting = factories.applications(job_id, 2)

@@ -39,6 +39,8 @@ def _not_due(row: Event) -> None:
         ("CAPACITY_CHANGED", _of_others),
         ("CAPACITY_CHANGED", _too_early),
         ("CAPACITY_CHANGED", _not_due),
+        ("CAPACITY_CHANGED", lambda row: setattr(row, "actor_kind", "COMPANY")),
+        ("CAPACITY_CHANGED", lambda row: row.data.pop("planned_seats_id")),
         ("PROMOTED", _of_others),
         ("PROMOTED", lambda row: setattr(row, "cause_seq", 1)),
     ],

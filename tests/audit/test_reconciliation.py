@@ -43,6 +43,7 @@ WAITING = {
     "eligible_at": "eligible_at - interval '1 second'",
     "applied_at": "applied_at - interval '1 second'",
     "not_before": "applied_at",
+    "accept_until": "applied_at",
     "promoted_at": "NULL",
     "verify_by": "applied_at",
     "acknowledged_at": "applied_at",

@@ -48,7 +48,11 @@ class Hands:
 
     def _field(self, label: str) -> Locator:
         fields = self.page.locator("#main :is(input, select, textarea)")
-        return fields.and_(self.page.get_by_label(label)).first
+        field = fields.and_(self.page.get_by_label(label)).first
+        group = field.locator("xpath=ancestor::details[not(@open)]")
+        if group.count():
+            self._use(group.locator("summary"))
+        return field
 
     def _use(self, control: Locator) -> None:
         if not self._by_keyboard:

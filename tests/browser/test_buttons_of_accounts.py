@@ -201,6 +201,24 @@ def test_an_end_is_looked_at_again(browser_page: OpenPage, site: Site, world: Wo
     shows(applicants, "You are right.")
 
 
+def test_an_applicant_says_yes_in_advance(page: Page, site: Site, world: World) -> None:
+    waiting = world.my_place
+    sign_in_applicant(page.context, site.url, world.applicant)
+    page.goto(f"/me/applications/{waiting.id}/")
+    they = Hands(page, "mouse")
+
+    they.follow("Say yes in advance…")
+    they.fill("Accept a seat for me until", str((timezone.now() + timedelta(days=9)).date()))
+    they.press("Say yes")
+    shows(page, "If your turn comes before then, the seat is yours at once.")
+    assert factories.fresh(waiting).accept_until
+    they.follow("Change your yes…")
+    they.press("Take my yes back")
+
+    shows(page, "You will be asked to confirm when it is your turn.")
+    assert factories.fresh(waiting).accept_until is None
+
+
 def test_a_password_is_changed(page: Page, site: Site, world: World) -> None:
     world.owner.set_password("correct horse")
     world.owner.save()

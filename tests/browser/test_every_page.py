@@ -74,20 +74,18 @@ ANYBODY: dict[str, Where] = {
     "problem": _problem,
     "sign_in": _nothing,
     "confirm_offer": _offer,
-    "account_login": _nothing,
-    "account_request_login_code": _nothing,
-    "account_reset_password": _nothing,
-    "account_signup": _nothing,
+    **dict.fromkeys(("account_login", "account_request_login_code"), _nothing),
+    **dict.fromkeys(("account_reset_password", "account_signup"), _nothing),
 }
 # What a page may weigh. Styles and scripts are those of one page, compressed.
 MOST_HTML_BYTES, MOST_PART_BYTES = 60_000, 40_000
-STYLES_AND_SCRIPTS = {"stylesheet", "script"}
+STYLES_AND_SCRIPTS, IN_NO_TAB = {"stylesheet", "script"}, {"go", "shortcuts"}
 APPLICANT: dict[str, Where] = {
     "dashboard": _nothing,
     "my_application": _mine,
     "check_receipt": _mine,
     "contest_mine": lambda world: {"application_id": world.ended.id},
-    "defer_mine": lambda world: {"application_id": world.my_place.id},
+    **dict.fromkeys(("defer_mine", "preaccept_mine"), World.ids_of_my_place),
     "my_places": _mine,
     "my_receipt": _mine,
     "take_over": _mine,
@@ -239,6 +237,8 @@ def test_every_page_can_be_used_by_everybody(
         _is_small(page, address)
         assert page.title().endswith("Next in Line"), address
         assert page.locator("h1").count() == 1, address
+        if group in (COMPANY, WORK):
+            assert name in IN_NO_TAB or page.locator(".main-nav [aria-current]").count(), address
         assert buttons_of(page) <= PRESSED.keys(), address
         axe(page)
         shot(page, f"{name}-light")

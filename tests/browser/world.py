@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from applicants.models import Applicant
@@ -58,6 +59,9 @@ class World:
     template: UUID
     work: Work
     webhooks: Webhooks
+
+    def ids_of_my_place(self) -> dict[str, Any]:
+        return {"application_id": self.my_place.id}
 
     @property
     def my_place(self) -> Application:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from ipaddress import ip_network
@@ -83,6 +84,23 @@ def test_a_network_that_swallows_everything_is_noticed_unless_the_address_says_o
     assert settings_module._database_settings()["OPTIONS"]["tcp_user_timeout"] == 10_000
     given = settings_module._database_settings(OPTIONS={"tcp_user_timeout": 1})
     assert given["OPTIONS"]["tcp_user_timeout"] == 1
+
+
+def test_database_and_pooler_notice_a_vanished_web_server_as_soon_as_it_notices_them() -> None:
+    options = settings_module._database_settings()["OPTIONS"]
+    ours = {name: options[name] for name in settings_module._NETWORK}
+    postgres = dict(re.findall(r"-c (tcp_\w+)=(\d+)", options["options"]))
+    pooler = (ROOT / "deploy" / "pgbouncer" / "pgbouncer.ini").read_text()
+
+    assert {name.removeprefix("tcp_"): int(value) for name, value in postgres.items()} == {
+        name.removeprefix("tcp_"): value for name, value in ours.items()
+    }
+    assert dict(re.findall(r"^(tcp_\w+) = (\d+)", pooler, re.M)) == {
+        "tcp_keepidle": str(ours["keepalives_idle"]),
+        "tcp_keepintvl": str(ours["keepalives_interval"]),
+        "tcp_keepcnt": str(ours["keepalives_count"]),
+        "tcp_user_timeout": str(ours["tcp_user_timeout"]),
+    }
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,6 @@ def test_links_to_confirm_stay_only_with_the_fallback(settings: Any, keep: bool)
 
 
 def test_a_link_to_reset_a_password_stays(settings: Any, company: Company) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     user: User = member_of(company, Role.OWNER, password=PASSWORD)
     Client().post("/account/password/reset/", {"email": user.email})
     link = re.search(r"/account/password/reset/key/\S+", str(mail.outbox[-1].body))

@@ -8,10 +8,12 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
-from django.db import connection, transaction
+from django.db import close_old_connections, connection, transaction
 from django.test import RequestFactory
 
 from pipeline.database import base
+from tests.support import keyed_posts
+from tests.support.callers import code_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,6 +49,19 @@ def lose_connection() -> None:
     dsn = connection.connection.info.dsn
     with psycopg.connect(dsn, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+
+
+def test_a_server_that_takes_no_writes_counts_as_away_and_the_next_request_connects_anew() -> None:
+    sent = keyed_posts.a_job()
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")  # as on a standby
+
+    first = sent.under("k")
+    close_old_connections()  # as at the end of a request
+    second = sent.under("k")
+
+    assert code_of(first) == (503, "UNAVAILABLE")
+    assert second.status_code == 201
 
 
 def test_requests_of_one_second_ask_at_most_once(asked: list[int]) -> None:

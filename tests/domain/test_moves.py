@@ -49,6 +49,7 @@ WAITLIST                REINSTATE    WAITLIST                REINSTATED         
 INACTIVE                REINSTATE    WAITLIST                REINSTATED         -
 WAITLIST                PLACE        WAITLIST                PLACED             -
 WAITLIST                DEFER        WAITLIST                DEFERRED           -
+WAITLIST                PREACCEPT    WAITLIST                PREACCEPTED        -
 WAITLIST                WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
 PENDING_ACKNOWLEDGMENT  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
 ACTIVE                  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
@@ -76,7 +77,7 @@ def ids(pair: tuple[Any, ...]) -> str:
 
 # Moves of which one needs the other half of all applications.
 OF_UNVERIFIED = {"VERIFY", "EXPIRE"}
-OF_VERIFIED = {"SEAT", "OFFER", "PROMOTE", "ACKNOWLEDGE", "EXTEND", "REINSTATE", "DEFER"}
+OF_VERIFIED = set("SEAT OFFER PROMOTE ACKNOWLEDGE EXTEND REINSTATE DEFER PREACCEPT".split())
 OF_VERIFIED |= {"CONTEST", "ANSWER_CONTEST"}
 
 
@@ -169,7 +170,8 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
                 job, row, read_last_miss(row), actor=factories.RECRUITER, facts=facts
             )
         else:
-            actor = factories.owner_of(person) if pair[1] == Move.DEFER else SYSTEM
+            wishes = pair[1] in (Move.DEFER, Move.PREACCEPT)
+            actor = factories.owner_of(person) if wishes else SYSTEM
             make_move(job, row, Move(pair[1]), actor=actor, facts=facts)
         fill_seats(job)
         write(job)
@@ -206,6 +208,7 @@ def test_an_illegal_move_changes_nothing(pair: tuple[Status, Move]) -> None:
         (False, Move.PROMOTE),
         (False, Move.REINSTATE),
         (False, Move.DEFER),
+        (False, Move.PREACCEPT),
     ],
 )
 def test_only_the_unverified_are_verified_or_expire_and_nobody_unverified_is_promoted(

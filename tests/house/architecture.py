@@ -11,7 +11,7 @@ import textwrap
 import tomllib
 from pathlib import Path
 
-from tests.house.measure import ROOT, sources
+from tests.house.measure import ROOT, names_of_sources
 
 PAGE = ROOT / "docs" / "architecture.md"
 FILES = re.compile(r"(?<=<!-- files -->\n\n```text\n)(.*?)(?=```)", re.S)
@@ -47,8 +47,7 @@ def drawn(page: str) -> str:
 def file_list() -> str:
     """Return a paragraph per folder of the product: its path, and the names of its files."""
     folders: dict[str, list[str]] = {}
-    for file in sources():
-        path = Path(file.path)
+    for path in map(Path, names_of_sources()):
         if path.stem != "__init__":
             folders.setdefault(str(path.parent), []).append(path.stem)
     return "".join(

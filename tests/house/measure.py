@@ -54,11 +54,15 @@ class Finding:
         return f"{self.name:46} {len(self.smells):5} of {self.total:5}  {share}"
 
 
+def names_of_sources() -> list[str]:
+    """List every Python file of the product, but its migrations."""
+    paths = [path for room in PRODUCT for path in sorted((ROOT / room).rglob("*.py"))]
+    return [str(path.relative_to(ROOT)) for path in paths if "migrations" not in path.parts]
+
+
 def sources() -> list[Source]:
     """Read every Python file of the product, but its migrations."""
-    paths = [path for room in PRODUCT for path in sorted((ROOT / room).rglob("*.py"))]
-    names = [str(path.relative_to(ROOT)) for path in paths if "migrations" not in path.parts]
-    texts = [(name, (ROOT / name).read_text()) for name in names]
+    texts = [(name, (ROOT / name).read_text()) for name in names_of_sources()]
     return [Source(name, text, ast.parse(text)) for name, text in texts]
 
 

@@ -31,6 +31,9 @@ RUN_BY = {
     "manage.py run_tasks": ("tests/faults/whole_site/processes.py", '"run_tasks"'),
     "manage.py up": ("tests/house/test_run.py", "run.py"),
     "manage.py verify_log": ("tests/faults/line/test_matrix.py", '"verify_log"'),
+    "manage.py verify_log --archive": ("tests/audit/test_archive.py", '"verify_log"'),
+    "manage.py archive_logs": ("tests/audit/test_archive.py", '"archive_logs"'),
+    "manage.py replay_archive": ("tests/audit/test_archive.py", '"replay_archive"'),
     "manage.py verify_log --anchors": (
         "tests/faults/database/test_backup.py",
         '"verify-restored"',

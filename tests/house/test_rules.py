@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,7 @@ WEBHOOK_ROOM = {  # lock a company, its endpoints and the place of a reader, nev
 }
 
 
+@cache
 def code_of(path: Path) -> str:
     """A file's text without its docstrings, which may speak of anything."""
     tree = tree_of(path)

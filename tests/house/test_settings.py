@@ -16,6 +16,8 @@ NOT_HANDED_ON = {
     "DATABASE_DIRECT_URL": "goes with another DATABASE_URL, which compose sets itself",
     "ANCHOR_FILE": "for the task workers alone: the others cannot reach it",
     "ANCHOR_KEY_FILE": "for the task workers alone: the others cannot reach it",
+    "ARCHIVE_DIR": "for the task workers alone: the others cannot reach it",
+    "ARCHIVE_AFTER_DAYS": "goes with ARCHIVE_DIR",
     "ALIVE_FILE": "for the workers alone: web servers answer /health/live",
     "PROXY_SITES": "for the proxy alone",
     "WEB_PORT": "is of the host: where it publishes the web pages",

@@ -7,7 +7,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from applicants.models import Applicant
@@ -17,7 +19,7 @@ from jobs.models import Company, Retention
 from pipeline.apps import PipelineConfig
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, DecisionNote
-from pipeline.privacy.retention import end_retention, set_job_retention
+from pipeline.privacy.retention import _end_retention_of, end_retention, set_job_retention
 from pipeline.services.remove import remove
 from tasks.models import Schedule
 from tests.privacy.test_erase import traces
@@ -63,6 +65,21 @@ def test_nothing_of_the_person_is_left_and_the_log_is_sound(zelda: Applicant) ->
     factories_row = factories.fresh(row)
     assert (factories_row.name, factories_row.outcome) == ("Erased person", Outcome.REJECTED)
     assert factories_row.applicant.is_erased
+
+
+def test_many_ends_of_one_job_hold_its_lock_for_no_more_statements_than_one() -> None:
+    taken = []
+    for people in (1, 12):
+        job_id = factories.job(capacity=20)
+        rows = [rejected(factories.applicant(), job_id) for _ in range(people)]
+        due = [row.id for row in rows]
+        with CaptureQueriesContext(connection) as queries:
+            _end_retention_of(job_id, due)
+        taken.append(len(queries))
+        assert all(factories.fresh(row).applicant.is_erased for row in rows)
+        assert len({factories.fresh(row).applicant_id for row in rows}) == people
+
+    assert taken[0] == taken[1] <= 16
 
 
 @pytest.mark.parametrize(("days_ago", "erased"), [(729, 0), (731, 1)])

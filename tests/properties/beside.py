@@ -11,8 +11,9 @@ from pipeline.domain.errors import LineError
 from pipeline.models import Application, Event
 from pipeline.services.apply import apply
 from tests.properties.comparison import assert_log_agrees, assert_rows_agree
-from tests.properties.model import Model, Standing
+from tests.properties.model import Model
 from tests.properties.planned import Refused
+from tests.properties.standing import Standing
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -4,14 +4,18 @@ the rows are shifted into the past: `passed` is by how much, in all."""
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
+from pipeline.audit.archive import archive_log, replay_archived_log
 from pipeline.audit.replay import Line, replay
 from pipeline.models import Application, Event
 from pipeline.selectors.past_states import PastPlace
-from tests.properties.model import Model, Standing
+from tests.properties.model import Model
+from tests.properties.standing import Standing
 
 
 def assert_rows_agree(job_id: UUID, model: Model, passed: timedelta) -> None:
@@ -78,6 +82,15 @@ def assert_replay_agrees(job_id: UUID, model: Model, passed: timedelta, seq: int
     assert replay(job_id, as_of=event.at).seq == same_time[-1]
 
 
+def assert_archive_agrees(job_id: UUID) -> None:
+    """The log is archived, and the file alone gives the lines that the database gives."""
+    with TemporaryDirectory() as folder:
+        path = archive_log(Path(folder), job_id)
+        last = replay(job_id).seq
+        for seq in {1, last // 3 or 1, last // 2 or 1, last}:
+            assert replay_archived_log(path, seq=seq) == replay(job_id, seq=seq)
+
+
 def _line_agrees(line: Line, then: dict[str, Any], passed: timedelta) -> None:
     assert (line.status, line.capacity) == (then["status"], then["capacity"])
     assert (line.policy.values(), line.policy_version) == (then["policy"], then["version"])
@@ -98,6 +111,7 @@ def _told(row: Application | PastPlace, passed: timedelta) -> tuple[Any, ...]:
     times = (
         row.eligible_at,
         row.not_before,
+        row.accept_until,
         row.verify_by,
         row.acknowledge_by,
         row.applied_at,
@@ -113,6 +127,7 @@ def _expected(who: Standing) -> tuple[Any, ...]:
     times = (
         who.eligible_at,
         who.not_before,
+        who.accept_until,
         who.verify_by,
         who.deadline,
         who.applied_at,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from tests.properties.planned import Refused
 
 if TYPE_CHECKING:
-    from tests.properties.model import Model, Standing
+    from tests.properties.model import Model
+    from tests.properties.standing import Standing
 
 ENDED = {"before": "INACTIVE", "after": "INACTIVE"}
 

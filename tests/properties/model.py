@@ -16,38 +16,8 @@ from uuid import UUID
 from tests.properties.contested import give_back
 from tests.properties.planned import Planned, Refused, change_planned
 from tests.properties.quiet import after_running
-
-
-@dataclass
-class Standing:
-    """One application."""
-
-    id: UUID
-    person: UUID
-    applied_at: datetime
-    status: str | None = None
-    outcome: str | None = None
-    misses: int = 0
-    ticket: int | None = None
-    tie: int | None = None
-    to_be_passed_by: int = 0
-    eligible_at: datetime | None = None
-    not_before: datetime | None = None
-    verify_by: datetime | None = None
-    deadline: datetime | None = None
-    extended: bool = False
-    promoted_at: datetime | None = None
-    acknowledged_at: datetime | None = None
-    ended_at: datetime | None = None
-    since: datetime | None = None
-    last_event: str = ""
-    before_offer: tuple[int, int] = (0, 0)
-    miss: int | None = None
-    given_back: bool = False
-    end: int | None = None
-    end_place: tuple[int, int] = (0, 0)
-    contested: int | None = None
-    asks: bool = False
+from tests.properties.standing import Standing
+from tests.properties.wishes import promote
 
 
 @dataclass
@@ -112,7 +82,7 @@ class Model:
             joins_at = self.next_ticket + self.policy["penalty_places"] * who.misses
             if to == "PENDING_ACKNOWLEDGMENT" or (to == "ACTIVE" and before is None):
                 who.before_offer = (who.ticket or joins_at, who.tie or len(self.log) + 1)
-        who.ticket = who.tie = who.not_before = None
+        who.ticket = who.tie = who.not_before = who.accept_until = None
         who.status, who.last_event = to, event
         if to == "WAITLIST":
             self.enqueue(who)
@@ -174,7 +144,7 @@ class Model:
     def fill(self, cause: int | None = None) -> None:
         while self.status == "OPEN" and self.free() and self.eligible():
             because = self.opened.pop(0) if self.opened else cause
-            self.step(self.eligible()[0], "PROMOTED", "PENDING_ACKNOWLEDGMENT", cause=because)
+            promote(self, self.eligible()[0], because)
 
     def settle(self) -> None:
         self.opened = []

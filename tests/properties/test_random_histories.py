@@ -24,7 +24,6 @@ from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.line import settle as line_settle
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.cancel_seats import cancel_seats
-from pipeline.services.defer import defer
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.plan_seats import SeatPlan, plan_seats
@@ -34,12 +33,12 @@ from pipeline.services.settle import seconds_until_settlement, settle, settle_ne
 from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
-from tests.properties.comparison import assert_replay_agrees
+from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
 from tests.properties.contest_rules import ContestRules
-from tests.properties.deferred import put_off
-from tests.properties.model import Standing
 from tests.properties.planned import Planned, cancel, plan
 from tests.properties.quiet import NONE
+from tests.properties.standing import Standing
+from tests.properties.wishes import SERVICES, moments, names, wish
 from tests.support import factories
 from tests.support.clock import database_now
 
@@ -84,7 +83,6 @@ capacities = st.integers(1, 4)
 picks = st.integers(0, 9)
 rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
-AHEAD = [-5, 1, 31, 61, 3_601, 86_401, 604_801, 61 * 86_400, None, None]
 
 
 class History(ContestRules, RuleBasedStateMachine):
@@ -176,14 +174,14 @@ class History(ContestRules, RuleBasedStateMachine):
                 lambda _: self.model.reinstate(who),
             )
 
-    @rule(which=picks, anybody=rarely, seconds=st.sampled_from(AHEAD))
-    def somebody_asks_for_no_seat_yet(self, which: int, anybody: bool, seconds: int | None) -> None:
+    @rule(which=picks, anybody=rarely, seconds=moments, name=names)
+    def wishes(self, which: int, anybody: bool, seconds: int | None, name: str) -> None:
         if who := self.pick(self.model.people if anybody else self.live("WAITLIST"), which):
             until = None if seconds is None else database_now() + timedelta(seconds=seconds)
-            actor = factories.as_applicant(who.person)
+            given = {"actor": factories.as_applicant(who.person), name: until}
             self.do(
-                lambda: defer(application_id=who.id, not_before=until, actor=actor),
-                lambda _: put_off(self.model, who, until and until + self.passed),
+                lambda: SERVICES[name](application_id=who.id, **given),
+                lambda _: wish(self.model, who, name, until and until + self.passed),
             )
 
     @rule(which=picks, anybody=rarely, seconds=st.sampled_from([1, 30, 60]))
@@ -252,6 +250,7 @@ class History(ContestRules, RuleBasedStateMachine):
             self.wait(round(seconds, 6))
             if settled:
                 self.settles(touch=False)
+            assert_archive_agrees(self.job_id)
 
     @rule(touch=st.booleans(), people=st.integers(0, 3))
     def an_offer_runs_out_and_new_people_come(self, touch: bool, people: int) -> None:

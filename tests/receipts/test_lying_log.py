@@ -63,6 +63,10 @@ def move_while_deferring(rows: Rows, line: list[Application]) -> None:
     add(rows, line[2], "DEFERRED", "WAITLIST", ticket=0)
 
 
+def move_while_saying_yes(rows: Rows, line: list[Application]) -> None:
+    add(rows, line[2], "PREACCEPTED", "WAITLIST", ticket=0)
+
+
 def give_back_what_nobody_held(rows: Rows, line: list[Application]) -> None:
     add(rows, line[2], "REINSTATED", "WAITLIST", ticket=0)
 
@@ -95,6 +99,7 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
         (let_a_newcomer_in_front, "let somebody into the line at (0, 8), ahead of its end"),
         (move_while_verifying, "verified an address and changed the place"),
         (move_while_deferring, "deferred a turn and changed the place"),
+        (move_while_saying_yes, "said yes and changed the place"),
         (give_back_what_nobody_held, "gave back a place that this person never held"),
         (count_a_miss_too_early, "counts as missed a deadline that had not passed"),
         (move_while_contested, "noted an end and changed the place"),

@@ -19,7 +19,7 @@ from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
-from pipeline.stats.job_totals import Durations, share_of_total, totals_of_job
+from pipeline.stats.job_totals import Durations, share_in_job_totals, totals_of_job
 from tests.stats.slow_totals import frees_a_seat, slow_answers, slow_idle, slow_promotions
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -128,7 +128,7 @@ def test_a_random_history_gives_what_a_slow_computation_gives(seed: int) -> None
     assert figures.lapse_events == names["LAPSED"]
     ran_out = names["DECAYED"] + names["LAPSED"]
     answered = names["ACKNOWLEDGED"]
-    assert figures.acknowledgment_rate == share_of_total(answered, answered + ran_out)
+    assert figures.acknowledgment_rate == share_in_job_totals(answered, answered + ran_out)
     seated = {event.application_id for event in log if event.to_status == "ACTIVE"}
     hired = sum(event.outcome == "HIRED" for event in log)
     conversion = figures.conversion

@@ -19,6 +19,7 @@ from pipeline.services.answer_contest import answer_contest
 from pipeline.services.contest import contest
 from pipeline.services.defer import defer
 from pipeline.services.lifecycle import open_job, pause_job
+from pipeline.services.preaccept import preaccept
 from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
 from pipeline.services.verify import verify
@@ -109,6 +110,14 @@ def _defer(job: UUID, chance: Random) -> None:
         defer(application_id=person.id, not_before=until, actor=factories.owner_of(person))
 
 
+def _preaccept(job: UUID, chance: Random) -> None:
+    if person := _one(job, chance, "WAITLIST"):
+        ahead = chance.choice((None, 60, factories.WINDOW, 24 * 3_600, 7 * 24 * 3_600))
+        until = database_now() + timedelta(seconds=ahead) if ahead else None
+        actor = factories.owner_of(person)
+        preaccept(application_id=person.id, accept_until=until, actor=actor)
+
+
 def _wait(job: UUID, chance: Random) -> None:
     let_time_pass(job, chance.choice((30, factories.COOLDOWN, factories.WINDOW, 24 * 3_600)))
     factories.settle_all()
@@ -132,6 +141,7 @@ STEPS: list[Callable[[UUID, Random], None]] = [
     _acknowledge,
     _withdraw,
     _defer,
+    _preaccept,
     _hire,
     _wait,
     _wait,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import psycopg
 import pytest
@@ -42,15 +43,17 @@ CREATE SCHEMA testing;
 CREATE TABLE testing.task_types (LIKE tasks_tasktype)
 """
 # The lock waits for transactions that still write, so that none of them leaves a row after this.
-# Tables that a test has made are emptied too.
+# One statement asks all tables, because most are empty. Tables that a test has made are emptied
+# too: their numbers are larger.
 _FUNCTION = """
-CREATE FUNCTION testing.empty_tables() RETURNS void LANGUAGE plpgsql {settings} AS $$
-DECLARE each text; large text[] = '{{}}';
+CREATE FUNCTION testing.empty_tables() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE each text; large text[] = '{{}}'; filled boolean[];
 BEGIN
     LOCK TABLE {tables} IN SHARE ROW EXCLUSIVE MODE;
+    filled = ARRAY[{questions}];
     {removals}
-    FOR each IN SELECT quote_ident(tablename) FROM pg_tables
-        WHERE schemaname = 'public' AND tablename <> ALL (ARRAY[{known}])
+    FOR each IN SELECT quote_ident(relname) FROM pg_class
+        WHERE oid > {newest} AND relkind = 'r' AND relnamespace = 'public'::regnamespace
     LOOP EXECUTE 'DELETE FROM ' || each; END LOOP;
     IF large <> '{{}}' THEN
         EXECUTE 'TRUNCATE ' || array_to_string(large, ', ') || ' CASCADE';
@@ -64,11 +67,13 @@ END $$
 """
 # A superuser may let triggers and foreign keys rest meanwhile.
 _DELETE = """
-    DELETE FROM {table};
-    IF FOUND AND pg_table_size('{table}') > {size} THEN large = large || '{table}'::text; END IF;
+    IF filled[{number}] THEN
+        DELETE FROM {table};
+        IF pg_table_size('{table}') > {size} THEN large = large || '{table}'::text; END IF;
+    END IF;
 """
 _TRUNCATE = """
-    IF EXISTS (SELECT FROM {table}) THEN large = large || '{table}'::text; END IF;
+    IF filled[{number}] THEN large = large || '{table}'::text; END IF;
 """
 
 
@@ -105,12 +110,19 @@ class Cleaner:
             tables = [name for (name,) in cursor.fetchall()]
             cursor.execute("SHOW is_superuser")
             is_superuser = cursor.fetchone() == ("on",)
+            cursor.execute("SELECT max(oid::bigint) FROM pg_class WHERE relkind = 'r'")
+            [newest] = cursor.fetchone()
             each = _DELETE if is_superuser else _TRUNCATE
+            if is_superuser:  # for the session: each change would throw all plans away
+                cursor.execute("SET session_replication_role = replica")
             function = _FUNCTION.format(
-                settings="SET session_replication_role = replica" if is_superuser else "",
                 tables=", ".join(tables),
-                removals="".join(each.format(table=table, size=LARGE_BYTES) for table in tables),
-                known=", ".join(f"'{name}'" for name in (*tables, *KEPT)),
+                questions=", ".join(f"EXISTS (SELECT FROM {table})" for table in tables),
+                removals="".join(
+                    each.format(table=table, size=LARGE_BYTES, number=number)
+                    for number, table in enumerate(tables, 1)
+                ),
+                newest=newest,
             )
             cursor.execute(f"{_NEW_SCHEMA}; {function}; SELECT testing.empty_tables()")
             registry.write_registered_types()
@@ -169,6 +181,17 @@ def _own_connection_for_long_tests(request: pytest.FixtureRequest) -> Iterator[N
     yield
     if is_long:
         connection.close()
+
+
+@pytest.fixture(scope="module")
+def kept_database(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Keep all rows until the last test of the module, for tests that only read or are refused.
+
+    Such a module has no mark for the database and no fixture that empties it.
+    """
+    with django_db_blocker.unblock():
+        yield
+        empty_the_database()
 
 
 def close_cleaner() -> None:

@@ -18,6 +18,7 @@ JOB_TIMES += ["draw_at", "drawn_at"]
 APPLICATION_TIMES = [
     "eligible_at",
     "not_before",
+    "accept_until",
     "acknowledge_by",
     "verify_by",
     "applied_at",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -34,3 +35,9 @@ def contest_answer_post() -> tuple[Caller, str, Any]:
     asked = contest(application_id=row.id, text="Why?", actor=factories.owner_of(row))
     body = {"answer": "CHANGED", "reason": "OUR_ERROR", "text": "You are right."}
     return key_of(company), f"/applications/{row.id}/contests/{asked.id}/answer", body
+
+
+CONTEST_POSTS: dict[str, Callable[[], tuple[Caller, str, Any]]] = {
+    "applications/<uuid:application_id>/contests": contest_post,
+    "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer": contest_answer_post,
+}

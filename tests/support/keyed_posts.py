@@ -19,7 +19,7 @@ from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
 from tests.support.clock import database_now, let_time_pass
-from tests.support.contests import contest_answer_post, contest_post
+from tests.support.contests import CONTEST_POSTS
 from tests.support.sandboxes import sandbox
 from tests.support.webhooks import endpoint
 
@@ -45,7 +45,6 @@ class Sent:
         return self.caller.post(self.path, self.body, content_type=self.content_type)
 
 
-_CONTESTS = "applications/<uuid:application_id>/contests"
 SAME = ("Content-Type", "ETag", "Location")
 
 
@@ -88,12 +87,13 @@ def verification() -> Sent:
     return Sent(signed_in(made.applicant), f"/applications/{made.id}/verify", {"name": "Ann"})
 
 
-def deferral() -> Sent:
-    job = factories.job()
-    factories.application(job)
-    waiting = factories.application(job)
-    body = {"not_before": (database_now() + timedelta(days=7)).isoformat()}
-    return Sent(signed_in(waiting.applicant), f"/applications/{waiting.id}/defer", body)
+def _wish(verb: str, name: str) -> Callable[[], Sent]:
+    def make() -> Sent:
+        _seated, waiting = factories.applications(factories.job(), 2)
+        body = {name: (database_now() + timedelta(days=7)).isoformat()}
+        return Sent(signed_in(waiting.applicant), f"/applications/{waiting.id}/{verb}", body)
+
+    return make
 
 
 def withdrawal() -> Sent:
@@ -238,10 +238,10 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "jobs/<uuid:job_id>/close": [_job_verb("close")],
     "applications/<uuid:application_id>/acknowledge": [acknowledgement],
     "applications/<uuid:application_id>/verify": [verification],
-    "applications/<uuid:application_id>/defer": [deferral],
+    "applications/<uuid:application_id>/defer": [_wish("defer", "not_before")],
+    "applications/<uuid:application_id>/preaccept": [_wish("preaccept", "accept_until")],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
-    _CONTESTS: [lambda: Sent(*contest_post())],
-    f"{_CONTESTS}/<uuid:contest_id>/answer": [lambda: Sent(*contest_answer_post())],
+    **{path: [lambda made=made: Sent(*made())] for path, made in CONTEST_POSTS.items()},
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],

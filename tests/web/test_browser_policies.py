@@ -48,8 +48,7 @@ def test_cookies_over_tls_are_bound_to_the_host(secure: str, prefix: str) -> Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_scripts_read_neither_cookie(empty_cache: None, settings: object) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+def test_scripts_read_neither_cookie(empty_cache: None) -> None:
     User.objects.create_user("ada@example.org", "correct horse")
     client = Client()
     client.get("/account/login/")

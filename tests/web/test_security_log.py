@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -30,9 +29,8 @@ def _fresh_start(transactional_db: None, empty_cache: None, mail_at_once: None) 
 
 
 @pytest.fixture
-def ada(company: Company, settings: Any) -> User:
+def ada(company: Company) -> User:
     """Return the account of an owner with a password."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     return member_of(company, email="ada@example.org", password=PASSWORD)
 
 

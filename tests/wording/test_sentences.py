@@ -12,6 +12,7 @@ import pytest
 from jobs.policies import Policy
 from pipeline.domain.contests import OF_CONTESTS, REASONS_OF, ContestAnswer, ContestReason
 from pipeline.domain.states import (
+    ACCEPTED_UNTIL,
     DRAW_AT,
     EVENTS,
     MOVES,
@@ -26,7 +27,14 @@ from pipeline.domain.states import (
 )
 from pipeline.line.event_log import logged_time
 from pipeline.wording.contest_words import CONTEST_REASON_WORDS
-from pipeline.wording.sentences import AFTER_REMOVAL, NOT_BEFORE, SENTENCES, Reader, sentence
+from pipeline.wording.sentences import (
+    ACCEPT_UNTIL,
+    AFTER_REMOVAL,
+    NOT_BEFORE,
+    SENTENCES,
+    Reader,
+    sentence,
+)
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -52,6 +60,7 @@ FACTS = {
     "deadline": logged_time(NOON + HOUR),
     "eligible_at": logged_time(NOON + 2 * HOUR),
     "not_before": logged_time(NOON + 3 * HOUR),
+    "accept_until": logged_time(NOON + 4 * HOUR),
     "places": 2,
     "decay_count": 1,
     "capacity": 3,
@@ -107,7 +116,8 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.APPLIED, UNVERIFIED), (EventType.LAPSED, UNVERIFIED)}
     possible |= {(EventType.ACKNOWLEDGED, VIA_KEY), (EventType.WITHDRAWN, VIA_KEY)}
     possible.add((EventType.APPLIED, DRAW_AT))
-    possible.add((EventType.DEFERRED, NOT_BEFORE))
+    possible |= {(EventType.DEFERRED, NOT_BEFORE), (EventType.PREACCEPTED, ACCEPT_UNTIL)}
+    possible |= {(EventType.PROMOTED, ACCEPTED_UNTIL), (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL)}
     possible |= {(EventType.CONTEST_ANSWERED, each) for each in ContestAnswer}
     possible.add((EventType.REINSTATED, AFTER_REMOVAL))
     possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}

@@ -62,6 +62,8 @@ DESCRIPTIONS = {
     "duration_ms": "Milliseconds from the first line of our program to the response.",
     "updated_at": "When the line, its texts or what the company attached last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
+    "accept_until": "Before then, a seat that opens for the person is confirmed at once; null if it"
+    " has passed or was never said.",
     "not_before": "Until then, the person wants no seat; null if it has passed or was never asked.",
     "asked_at": "When the person asked.",
     "answer": "What the company answered: it stays (UPHELD) or changes (CHANGED). DROPPED: the "
@@ -118,9 +120,8 @@ DESCRIPTIONS = {
     "paused_by": "Who paused it: a member or key of the company, or the site for everybody.",
     "payload": "The task's input, as its type's schema describes. Secrets are hidden in responses.",
     "payload_schema": "JSON schema of the payload.",
-    "penalty_places": (
-        "After the n-th miss, n times this many newcomers pass the person at the back of the line."
-    ),
+    "penalty_places": "After the n-th miss, n times this many newcomers pass the person at the "
+    "back of the line.",
     "pending": "People with an open offer, by deadline.",
     "pending_count": "Number of people with an open offer.",
     "people_waiting": "Number of verified people on the job's waitlist.",

@@ -86,6 +86,7 @@ _KNOWN: dict[str, Any] = {
     "closed_at": None,
     "eligible_at": None,
     "not_before": None,
+    "accept_until": None,
     "ended_at": None,
     "first_bad_seq": None,
     "next_cursor": None,

@@ -16,10 +16,10 @@ from pipeline.api.v1 import (
 from pipeline.api.v1.applications import (
     contests,
     decisions,
-    defer,
     emails,
     import_file,
     receipts,
+    wishes,
 )
 from pipeline.api.v1.applications import lists as application_lists
 from pipeline.api.v1.applications import views as applications
@@ -71,7 +71,8 @@ urlpatterns = [
     path("applications/<uuid:application_id>/verify", applications.Verify.as_view()),
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
     path("applications/<uuid:application_id>/remove", decisions.RemovalDecision.as_view()),
-    path("applications/<uuid:application_id>/defer", defer.Defer.as_view()),
+    path("applications/<uuid:application_id>/defer", wishes.Defer.as_view()),
+    path("applications/<uuid:application_id>/preaccept", wishes.Preaccept.as_view()),
     path("applications/<uuid:application_id>/reinstate", decisions.ReinstatementDecision.as_view()),
     path("applications/<uuid:application_id>/contests", contests.Contests.as_view()),
     path(

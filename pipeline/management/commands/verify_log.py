@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.models import Job
 from pipeline.audit.anchors import BadAnchors, problems_with_anchors
+from pipeline.audit.archive import problems_with_archive
 from pipeline.audit.verify import verify_job
 from pipeline.database.replica import primary_without_replica
 from pipeline.domain.errors import JobNotFound
@@ -22,8 +23,9 @@ class Command(BaseCommand):
     help = (
         "Check the log of every job, or of the given jobs: its hash chain, gaps and moves, and "
         "whether a replay gives the live rows and counters. With --anchors, also compare it with "
-        "the signed heads kept outside the database. If something is wrong, name the first bad "
-        "row and exit with 1. Changes nothing and blocks no other process."
+        "the signed heads kept outside the database; with --archive, also verify the archived logs "
+        "and compare them. If something is wrong, name the first bad row and exit with 1. Changes "
+        "nothing and blocks no other process."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -36,12 +38,23 @@ class Command(BaseCommand):
             metavar="FILE",
             help="key of the anchors, or only its public half (%(default)s)",
         )
+        parser.add_argument("--archive", type=Path, metavar="FOLDER", help="the archived logs")
 
-    def handle(self, *, job_ids: list[UUID], anchors: Path | None, key: Path, **_: Any) -> None:
+    def handle(
+        self,
+        *,
+        job_ids: list[UUID],
+        anchors: Path | None,
+        key: Path,
+        archive: Path | None,
+        **_: Any,
+    ) -> None:
         with primary_without_replica():  # a sound replica says nothing about what the primary holds
             failures = [self._verify_logs(job_ids)]
             if anchors:
                 failures.append(self._compare_log_with_anchors(anchors, key, job_ids))
+            if archive:
+                failures.append(self._verify_archived_logs(archive, job_ids))
         if any(failures):
             raise CommandError(" ".join(each for each in failures if each))
 
@@ -56,6 +69,18 @@ class Command(BaseCommand):
         if problems:
             return f"The anchors do not agree: {problems[0]}"
         self.stdout.write(self.style.SUCCESS(f"The logs agree with all {compared} anchors."))
+        return ""
+
+    def _verify_archived_logs(self, folder: Path, job_ids: list[UUID]) -> str:
+        """Verify the archived logs; return the failure, or "" if there is none."""
+        if not folder.is_dir():
+            return f"There is no folder {folder}."
+        files, problems = problems_with_archive(folder, job_ids=job_ids)
+        for problem in problems:
+            self.stdout.write(problem)
+        if problems:
+            return f"{len(problems)} of {files} archived logs do not agree: {problems[0]}"
+        self.stdout.write(self.style.SUCCESS(f"All {files} archived logs are sound and agree."))
         return ""
 
     def _verify_logs(self, job_ids: list[UUID]) -> str:

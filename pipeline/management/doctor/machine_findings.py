@@ -30,6 +30,8 @@ def machine_disk_findings() -> Iterator[Finding]:
         "temporary files": Path(tempfile.gettempdir()),
         "the anchors": settings.ANCHOR_FILE.parent,
     }
+    if settings.ARCHIVE_DIR:
+        folders["the archive"] = settings.ARCHIVE_DIR
     if settings.EMBEDDED_POSTGRES:
         folders["the embedded database"] = settings.EMBEDDED_POSTGRES.base
     for purpose, folder in folders.items():

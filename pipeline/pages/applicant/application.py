@@ -86,7 +86,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
         build=my_application_context,
         tag=(
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
-            f" {card.standing.is_deferring}"
+            f" {card.standing.is_deferring} {card.standing.is_accepting}"
             f" {until} {contests_stamp(contests, seen.now)}"
             f" {emails_stamp(emails)} {planned_seats_stamp(plans)}"
         ),

@@ -62,6 +62,7 @@ class ApplicationCard:
             deadline=application.acknowledge_by,
             eligible_at=application.eligible_at,
             not_before=application.not_before,
+            accept_until=application.accept_until,
             verify_by=application.verify_by,
             draw_at=job.draw_at if job.awaits_draw else None,
         )
@@ -100,10 +101,10 @@ class ApplicationCard:
         return legal and _state_of_card(self.standing) is not CardState.CLOSING
 
     @property
-    def may_defer(self) -> bool:
-        """Tell whether the owner can ask for no seat before a time."""
-        legal = (self.standing.status, Move.DEFER) in MOVES
-        return legal and _state_of_card(self.standing) is CardState.WAITING
+    def may_wish(self) -> bool:
+        """Tell whether the owner can ask for no seat before a time, or accept one in advance."""
+        legal = {(self.standing.status, move) for move in (Move.DEFER, Move.PREACCEPT)}
+        return legal <= MOVES.keys() and _state_of_card(self.standing) is CardState.WAITING
 
     @property
     def may_verify(self) -> bool:

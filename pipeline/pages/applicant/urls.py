@@ -8,7 +8,6 @@ from pipeline.pages.applicant import (
     confirm,
     contest,
     dashboard,
-    defer,
     dev_mail,
     embed,
     facts,
@@ -20,6 +19,7 @@ from pipeline.pages.applicant import (
     receipt,
     sign_in,
     unsubscribe,
+    wishes,
 )
 
 _MINE = "me/applications/<uuid:application_id>/"
@@ -36,7 +36,8 @@ urlpatterns = [
     path("me/", dashboard.dashboard, name="dashboard"),
     path(_MINE, application.my_application, name="my_application"),
     path(f"{_MINE}confirm/", application.confirm_my_application, name="confirm_mine"),
-    path(f"{_MINE}not-before/", defer.defer_my_turn, name="defer_mine"),
+    path(f"{_MINE}not-before/", wishes.defer_my_turn, name="defer_mine"),
+    path(f"{_MINE}yes/", wishes.accept_my_turn, name="preaccept_mine"),
     path(f"{_MINE}look-again/", contest.contest_my_end, name="contest_mine"),
     path(f"{_MINE}name/", application.take_over_my_application, name="take_over"),
     path(f"{_MINE}receipt/", receipt.check_receipt, name="check_receipt"),

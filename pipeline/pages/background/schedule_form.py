@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import time
 from typing import Any
-from zoneinfo import available_timezones
 
 from django import forms
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from jobs.time_zones import time_zone_choices
 from pipeline.background.catalog import is_switched_off_in_catalog
 from pipeline.background.schedules import Plan
 from pipeline.pages.background.cron_descriptions import (
@@ -30,12 +30,6 @@ TASK_TYPES = (*OF_JOBS, "demo.sleep")  # not imports: an import has one file
 SLEEP_SECONDS = 5
 DAY_CHOICES = [(str(n % 7), DAYS[n % 7]) for n in range(1, 8)]
 CHOOSE = [("", "Choose a job")]
-
-
-def schedule_form_zones() -> list[tuple[str, str]]:
-    """Return UTC and the time zones named after places."""
-    places = sorted(zone for zone in available_timezones() if "/" in zone and zone[:4] != "Etc/")
-    return [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in places)]
 
 
 class ScheduleForm(PlainForm):
@@ -89,7 +83,7 @@ class ScheduleForm(PlainForm):
             keys.append(type_key)
         fields["type"].choices = [(key, describe_task_type(key)) for key in keys]
         fields["job"].choices = [*CHOOSE, *jobs]
-        fields["zone"].choices = schedule_form_zones()
+        fields["zone"].choices = time_zone_choices()
         if self.is_bound:
             # Only the fields that the task type and the rhythm need are required.
             given_type, rhythm = self.data.get("type"), self.data.get("rhythm")

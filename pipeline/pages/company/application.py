@@ -40,6 +40,12 @@ from pipeline.selectors.pending_decisions import pending_decision_on
 from pipeline.selectors.timelines import timeline_of_application
 
 EVENTS_SHOWN = 100
+# What holds an application back or moves it on while a time is ahead, and the time's column.
+RUNNING = {
+    "is_cooling": "eligible_at",
+    "is_deferring": "not_before",
+    "is_accepting": "accept_until",
+}
 
 
 @for_members()
@@ -94,7 +100,6 @@ def _company_application_context(
     page: Page[Any] = timeline_of_application(
         seen.application.id, after_seq=after_seq, limit=EVENTS_SHOWN
     )
-    eligible_at, not_before = seen.application.eligible_at, seen.application.not_before
     may_annotate = member.may(Action.ANNOTATE)
     return {
         "member": member,
@@ -102,8 +107,10 @@ def _company_application_context(
         "application": seen.application,
         "job": job,
         "notes": DecisionNote.objects.filter(application_id=seen.application.id).order_by("seq"),
-        "is_cooling": bool(eligible_at and eligible_at > seen.now),
-        "is_deferring": bool(not_before and not_before > seen.now),
+        **{
+            name: bool((end := getattr(seen.application, column)) and end > seen.now)
+            for name, column in RUNNING.items()
+        },
         "may_decide": member.may(Action.DECIDE)
         and not decision
         and bool(possible_decisions_on(seen)),

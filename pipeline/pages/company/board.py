@@ -126,6 +126,7 @@ def _board_context(
         "may": _permitted_buttons_on_board(member, shown.job),
         "cooling": _held_on_board(shown, "eligible_at"),
         "deferring": _held_on_board(shown, "not_before"),
+        "accepting": _held_on_board(shown, "accept_until"),
         "on_resuming": _resuming_on_board(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)

@@ -7,8 +7,9 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
@@ -36,6 +37,7 @@ from pipeline.wording.event_words import DECISION_WORDS
 # States of people on whom a decision cannot be undone.
 DECIDED = (DecisionItem.State.DECIDING, DecisionItem.State.DONE)
 NEXT = "next"  # the value of `then` in the URL: go on with the next person
+REASON = "reason"  # in the URL: the reason of the decision before, to start with
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
     possible = possible_decisions_on(seen)
     if not possible or pending_decision_on(application_id):
         return redirect("application", application_id=application_id)
-    form = DecisionForm(request.POST or None)
+    form = DecisionForm(request.POST or None, initial={"reason": request.GET.get(REASON, "")})
     consequence = _consequence_of_decision(seen, job)
     # When the button is pressed, only the consequence for the seat must still be the same. The
     # number of people waiting behind changes all the time, and no decision depends on it.
@@ -95,6 +97,7 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
         "form": form,
         "decision_id": decision_id_in_form(request),
         "undo_seconds": settings.DECISION_UNDO_SECONDS,
+        "comes_from_decision": REASON in request.GET,
         "neighbours": neighbours,
         "promise": promise,
         "consequence": consequence,
@@ -147,7 +150,10 @@ def _decide_on_application(
     if decision.finished_at:
         _show_decision_success_message(request, member, seen, job, Outcome(decision.outcome))
     if request.GET.get("then") == NEXT and neighbours.after:
-        return redirect("decide", application_id=neighbours.after)
+        same = QueryDict(mutable=True)
+        same[REASON] = given["reason"]
+        url = reverse("decide", kwargs={"application_id": neighbours.after})
+        return redirect(f"{url}?{same.urlencode()}")
     return redirect("board", job_id=job.id)
 
 

@@ -22,7 +22,7 @@ from jobs.policies import Policy, policy_limits
 from jobs.quiet_hours import is_quiet_zone_known, wrong_quiet_hours
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH, JobTemplate
-from pipeline.pages.draws import DrawForm
+from pipeline.pages.draws import DrawForm, DrawTimeForm
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.lifecycle import Posting
 from pipeline.wording.contest_words import reinstatement_reason_choices
@@ -102,11 +102,9 @@ class PolicyForm(PlainForm):
     window_unit = _unit_form_field(WINDOW)
     quiet_from = _clock_time_form_field(
         label="Quiet hours from",
-        help_text="The time to confirm does not run in quiet hours, for example from 22:00 to 08:00"
-        " in each person's own time zone. Seats are offered at any hour; only the deadline is"
-        " later. Leave both times empty for no quiet hours.",
+        help_text="For example 22:00.",
     )
-    quiet_to = _clock_time_form_field(label="Quiet hours to")
+    quiet_to = _clock_time_form_field(label="Quiet hours to", help_text="For example 08:00.")
     quiet_weekends = forms.BooleanField(
         label="Weekends are quiet, too",
         required=False,
@@ -212,10 +210,18 @@ class CapacityForm(PlainForm):
     )
 
 
+# The rules as the pages show them: an error is listed in this order, too.
+RULES_IN_ORDER = (
+    *("window", "window_unit", "acknowledge_first_seat"),
+    *("opening", "draw_day", "draw_time", "draw_zone"),
+    *("quiet_from", "quiet_to", "quiet_weekends", "quiet_time_zone"),
+)
+
+
 class JobForm(PostingForm, CapacityForm, DrawForm, PolicyForm):
     """New job: posting, seats, order, policy and first status."""
 
-    field_order = ("title", "location", "description", "capacity")
+    field_order = (*PostingForm.base_fields, "capacity", *RULES_IN_ORDER)
     start = forms.ChoiceField(
         label="When you create it",
         widget=forms.RadioSelect,
@@ -230,7 +236,11 @@ class JobForm(PostingForm, CapacityForm, DrawForm, PolicyForm):
 class SettingsForm(PostingForm, PolicyForm):
     """Posting and policy of a job, saved together."""
 
-    field_order = ("title", "location", "description")
+    field_order = (*PostingForm.base_fields, *RULES_IN_ORDER)
+
+
+class DraftSettingsForm(SettingsForm, DrawTimeForm):
+    """Posting, policy and time of the draw of a draft whose order is drawn by lot."""
 
 
 class PersonForm(PlainForm):

@@ -20,6 +20,7 @@ from pipeline.pages.access import (
     switch_current_member,
 )
 from pipeline.pages.company.forms import refuse_lines_in_form
+from pipeline.pages.draws import BLANK_TIME
 from pipeline.pages.forms import PlainForm
 from pipeline.services.job_templates import (
     MOST_TEMPLATES,
@@ -68,7 +69,11 @@ def keep_template(request: HttpRequest, job_id: UUID) -> HttpResponse:
                 request, f"“{row.name}” is saved as a template. New jobs can start from it."
             )
             return redirect("job_templates")
-    context = {"form": form, "job": job, "works": explain_line(job.policy, job.capacity)}
+    context = {
+        "form": form,
+        "job": job,
+        "works": explain_line(job.policy, job.capacity, BLANK_TIME if job.draw_at else ""),
+    }
     status = 422 if request.method == "POST" else 200
     return render(request, "company/keep_template.html", context, status=status)
 
@@ -87,7 +92,11 @@ def job_template(request: HttpRequest, template_id: UUID) -> HttpResponse:
         else:
             messages.success(request, "Name saved.")
             return redirect("job_templates")
-    context = {"row": row, "form": form, "works": explain_line(row.policy, row.capacity)}
+    context = {
+        "row": row,
+        "form": form,
+        "works": explain_line(row.policy, row.capacity, BLANK_TIME if row.by_lot else ""),
+    }
     status = 422 if request.method == "POST" else 200
     return render(request, "company/job_template.html", context, status=status)
 

@@ -24,8 +24,10 @@ from pipeline.pages.access import (
 from pipeline.pages.company import forms
 from pipeline.pages.company.contests import contests_to_answer
 from pipeline.pages.company.job_templates import job_templates_of, own_job_template
+from pipeline.pages.company.rule_groups import rule_groups
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
+from pipeline.pages.draws import DrawForm, draw_of_form, order_form_values
 from pipeline.pages.forms import QUIET_PREVIEW
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
@@ -109,7 +111,9 @@ def new_job(request: HttpRequest) -> HttpResponse:
         return _empty_new_job_page(request)
     rules, seats = forms.PolicyForm(request.POST), forms.CapacityForm(request.POST)
     if "preview" in request.POST and rules.is_valid() and seats.is_valid():
-        kept = forms.JobForm(initial=request.POST.dict())
+        draw = DrawForm(request.POST)
+        draw_at = draw.cleaned_data["draw_at"] if draw.is_valid() else None
+        kept = forms.JobForm(initial=request.POST.dict() | {"draw_at": draw_at})
         return _new_job_page(request, kept, rules.policy(), seats.cleaned_data["capacity"])
     form = forms.JobForm(request.POST)
     if not form.is_valid() or "preview" in request.POST:
@@ -150,6 +154,7 @@ def _empty_new_job_page(request: HttpRequest) -> HttpResponse:
         like = own_job_template(request, kept)
     posting = like.posting if isinstance(like, Job) else like
     initial = forms.posting_form_values(posting) | forms.policy_form_values(like.policy)
+    initial |= order_form_values(like)
     form = forms.JobForm(initial=initial | {"capacity": like.capacity, "start": JobStatus.DRAFT})
     return _new_job_page(request, form, like.policy, like.capacity)
 
@@ -167,10 +172,13 @@ def _new_job_page(
     jobs = ours and jobs_of_company(ours, status=None, search="", after=None, limit=JOBS_TO_COPY)
     context = {
         "form": form,
+        "groups": rule_groups(form, policy),
         "presets": [(name, words) for name, (words, _) in PRESETS.items()],
         "earlier": jobs.rows if jobs else [],
         "templates": job_templates_of(ours) if ours else [],
-        "works": explain_line(policy, capacity) if policy and capacity else [],
+        "works": explain_line(policy, capacity, draw_of_form(form.initial))
+        if policy and capacity
+        else [],
         "previewed": "preview" in request.POST,
         **short_window_context(policy),
     }

@@ -10,10 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from jobs.models import Job, JobStatus
-from pipeline.domain.errors import IllegalJobMove, StaleVersion
+from pipeline.domain.errors import DrawRefused, IllegalJobMove, StaleVersion
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job, require_access
 from pipeline.pages.company.forms import (
+    DraftSettingsForm,
     PolicyForm,
     PostingForm,
     SettingsForm,
@@ -21,8 +22,9 @@ from pipeline.pages.company.forms import (
     posting_form_values,
 )
 from pipeline.pages.company.retention import retention_form
+from pipeline.pages.company.rule_groups import rule_groups
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
-from pipeline.pages.draws import draw_time_on_pages
+from pipeline.pages.draws import draw_form_values, draw_of_form, draw_time_on_pages
 from pipeline.pages.error_messages import error_message_for
 from pipeline.selectors.jobs import read_job
 from pipeline.services.update_job import JobChanges, Version, update_job
@@ -46,7 +48,7 @@ def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
         return _settings_page(request, member, job)
     is_whole = request.POST.get("section") != "posting"
     require_access(member, Action.CHANGE_RULES if is_whole else Action.EDIT_POSTING)
-    form = SettingsForm(request.POST) if is_whole else PostingForm(request.POST)
+    form = (_rules_form(job) if is_whole else PostingForm)(request.POST)
     if "preview" in request.POST:
         return _settings_page(request, member, job, form, preview=PolicyForm(request.POST))
     if not form.is_valid():
@@ -54,21 +56,35 @@ def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return _save_settings(request, member, job, form)
 
 
+def _rules_form(job: Job) -> type[SettingsForm]:
+    """Return the form for posting and rules: only a draft's draw can have another time."""
+    is_drawn_later = job.status == JobStatus.DRAFT and job.draw_at is not None
+    return DraftSettingsForm if is_drawn_later else SettingsForm
+
+
 def _save_settings(
     request: HttpRequest, member: Member, job: Job, form: PostingForm
 ) -> HttpResponse:
     posting = {name: form.cleaned_data[name] for name in PostingForm.base_fields}
     policy = form.policy() if isinstance(form, SettingsForm) else job.policy
+    draw_at = form.cleaned_data.get("draw_at")
+    if job.draw_at and draw_at == job.draw_at.replace(second=0, microsecond=0):
+        draw_at = None  # as the form showed it
     alteration = JobChanges(
         posting=posting if posting != posting_form_values(job.posting) else {},
         policy=policy.values() if policy != job.policy else {},
+        draw_at=draw_at,
     )
-    refusal = _alter_settings(request, member, job, alteration)
+    try:
+        refusal = _alter_settings(request, member, job, alteration)
+    except DrawRefused as error:
+        form.add_error("draw_day", str(error))
+        return _settings_page(request, member, job, form, status=422)
     if refusal:
         form.add_error(None, refusal)
         return _settings_page(request, member, read_job(job.id), form, status=409)
     done = "The posting is saved." if alteration.posting else "There were no changes to save."
-    if alteration.policy:
+    if alteration.policy or alteration.draw_at:
         what = "The posting and rules are" if alteration.posting else "The rules are"
         done = (
             f"{what} saved. The rules apply from now on: running deadlines, places in line and"
@@ -90,7 +106,7 @@ def _alter_settings(request: HttpRequest, member: Member, job: Job, alteration: 
         )
         if alteration.posting and seen_posting != str(job.posting.version):
             return error_message_for(StaleVersion())
-        if alteration.policy and seen_policy != str(job.policy_version):
+        if (alteration.policy or alteration.draw_at) and seen_policy != str(job.policy_version):
             return error_message_for(StaleVersion())
         now = Version(job.seq, job.posting.version)
         try:
@@ -118,15 +134,22 @@ def _settings_page(
     if preview is not None and preview.is_valid():
         rules = preview.policy()
     values = posting_form_values(job.posting) | policy_form_values(job.policy)
+    values |= draw_form_values(job) | {"draw_at": job.draw_at}
+    form = form or _rules_form(job)(initial=values)
+    draw = draw_time_on_pages(job)
+    if preview is not None and form.is_valid() and "draw_at" in form.cleaned_data:
+        draw = draw_of_form(form.cleaned_data)
     context: dict[str, Any] = {
         "job": job,
         "tab": "settings",
-        "form": form or SettingsForm(initial=values),
-        "meanwhile": _settings_changed_meanwhile(form, values) if form and status == 409 else [],
+        "form": form,
+        "groups": rule_groups(form, job.policy),
+        "has_order": isinstance(form, DraftSettingsForm),
+        "meanwhile": _settings_changed_meanwhile(form, values) if status == 409 else [],
         "may_edit": member.may(Action.EDIT_POSTING) and not is_closed,
         "may_rule": member.may(Action.CHANGE_RULES) and not is_closed,
         "is_closed": is_closed,
-        "works": explain_line(rules, job.capacity, draw_time_on_pages(job))
+        "works": explain_line(rules, job.capacity, draw)
         if not preview or preview.is_valid()
         else [],
         "previewed": preview is not None,

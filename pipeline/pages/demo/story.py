@@ -21,7 +21,7 @@ from pipeline.mail.dev_mailbox import newest_dev_mails
 from pipeline.pages.access import current_memberships, public_job
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.services.apply import apply
-from pipeline.web.demo_access import is_demo_story_accessible
+from pipeline.web.demo_access import has_demo_access_to_story
 
 
 @require_POST
@@ -30,7 +30,7 @@ def apply_as_in_story(request: HttpRequest, job_id: UUID, who: str) -> HttpRespo
 
     Nobody is signed in. Members of the company return to its board, others to the job's page.
     """
-    if not is_demo_story_accessible(request) or who not in STORY_PEOPLE:
+    if not has_demo_access_to_story(request) or who not in STORY_PEOPLE:
         raise Http404
     job, name = public_job(request, job_id), STORY_PEOPLE[who]
     person = find_or_create_applicant(demo_address(name))
@@ -48,7 +48,7 @@ def apply_as_in_story(request: HttpRequest, job_id: UUID, who: str) -> HttpRespo
 @require_safe
 def newest_story_email(request: HttpRequest, who: str) -> HttpResponse:
     """Lead to the newest email to one of the story's people, or to the mailbox without one."""
-    if not is_demo_story_accessible(request) or who not in STORY_PEOPLE:
+    if not has_demo_access_to_story(request) or who not in STORY_PEOPLE:
         raise Http404
     name = STORY_PEOPLE[who]
     newest = next((mail for mail in newest_dev_mails() if mail.to == demo_address(name)), None)

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from jobs.models import Job
 from pipeline.background.errors import WorkError
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import for_members, own_job
@@ -46,6 +47,18 @@ class WhatIfForm(PlainForm):
     max_decays = _what_if_number("Misses allowed", 0, 100, "")
     cooldown_hours = _what_if_number("Hours of cool-down after a miss", 1, _MOST_HOURS, "")
 
+    def say_what_is_now(self, job: Job) -> None:
+        """Have the fields say what the job's present rules are."""
+        present = {
+            "window_hours": short_duration(job.acknowledgment_window_seconds),
+            "capacity": f"{job.capacity:,}",
+            "penalty_places": f"{job.penalty_places:,}",
+            "max_decays": "no limit" if job.max_decays is None else f"{job.max_decays:,}",
+            "cooldown_hours": short_duration(job.cooldown_seconds),
+        }
+        for name, value in present.items():
+            self.fields[name].help_text = f"Now: {value}."
+
     def payload(self) -> dict[str, int]:
         """Return the fields that were filled in, as the task takes them."""
         given = {name: value for name, value in self.cleaned_data.items() if value is not None}
@@ -66,6 +79,7 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
     task = read_last_what_if_task(job.company_id, job.id)
     form = WhatIfForm(request.POST or None)
+    form.say_what_is_now(job)
     if form.is_valid():
         try:
             start_what_if(job=job, rules=form.payload(), producer=f"member:{member.user.id}")

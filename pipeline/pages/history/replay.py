@@ -203,6 +203,7 @@ def _replay_people(moment: PastState) -> dict[str, Any]:
                 "left": person.acknowledge_by and person.acknowledge_by - at,
                 "cooling": person.eligible_at and person.eligible_at > at,
                 "deferring": person.not_before and person.not_before > at,
+                "accepting": person.accept_until and person.accept_until > at,
             }
             for person in people
         ]

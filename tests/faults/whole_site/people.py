@@ -57,7 +57,7 @@ class Crowd:
     With the company's `key`, people are also removed, and tasks started. `repeats` is the share of
     answered requests that are sent again, to compare the answers. Between two acts, a thread
     pauses for up to `pause_seconds`. `successes` says when, by the monotonic clock, and whether it
-    was a change.
+    was a change of the line.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Crowd:
                 counts = self.answers if is_final else self.failures
                 counts[answer.status if answer else 0, code] += 1
                 if answer and answer.status < 400:
-                    self.successes.append((time.monotonic(), method != "GET"))
+                    self.successes.append((time.monotonic(), bool(key) and path != "/tasks"))
                     waited = time.monotonic() - started
                     self.longest_wait_seconds = max(self.longest_wait_seconds, waited)
             if answer and is_final:

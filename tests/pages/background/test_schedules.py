@@ -201,7 +201,7 @@ def test_a_schedule_is_run_now_once_and_its_history_shows_it(
     plan.payload["format"] = "csv"
     schedule = create_company_schedule(company_id=company.id, plan=plan)
     here = f"{LIST}{schedule.id}/"
-    assert "It has not run in the last days." in page_of(viewer, f"{here}history/")
+    assert "It has not run in the last 30 days." in page_of(viewer, f"{here}history/")
 
     once = {"once": "01a20067-f797-756d-b038-6ee358443f86"}
     follow(owner, f"{here}run/", once)

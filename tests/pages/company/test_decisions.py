@@ -134,11 +134,25 @@ def test_reject_and_next_leads_to_the_next_who_is_not_decided_on(
     )
 
     assert "Reject and next" in page
-    assert answer.url == f"/company/applications/{eli.id}/decide/"
+    assert answer.url == f"/company/applications/{eli.id}/decide/?reason="
     last = recruiter.post(
         f"/company/applications/{eli.id}/decide/?then=next", {"outcome": "REJECTED"}
     )
     assert last.url == f"/company/jobs/{job}/"
+
+
+@pytest.mark.usefixtures("_wait")
+def test_the_next_person_starts_with_the_reason_of_the_one_before(
+    recruiter: Client, job: UUID
+) -> None:
+    cy = named(job, "Cy Okafor")
+    given = {"outcome": "REJECTED", "reason": "NOT_A_MATCH"}
+
+    answer = recruiter.post(f"/company/applications/{cy.id}/decide/?then=next", given, follow=True)
+
+    page = answer.content.decode()
+    assert '<option value="NOT_A_MATCH" selected>' in page
+    assert re.search(r'id="decide-title" data-focus tabindex="-1">\s*Decide on Dee Rao', page)
 
 
 def test_the_page_of_a_decision_says_for_whom_it_was_refused(

@@ -52,7 +52,7 @@ def test_a_job_is_kept_and_a_new_one_starts_like_it(
 
     form = recruiter.get(f"/company/jobs/new/?template={kept.id}").context["form"]
 
-    assert "“Two words” is kept" in page
+    assert "“Two words” is saved as a template" in page
     assert (kept.name, kept.capacity, kept.policy) == ("Two words", 3, _job(job).policy)
     assert form.initial["title"] == _job(job).posting.title
     assert (form.initial["capacity"], form.initial["start"]) == (3, "DRAFT")

@@ -78,7 +78,7 @@ def test_without_a_draw_its_fields_do_not_matter(owner: Client, company: Company
     owner.post("/company/jobs/new/", _form(company, opening="first_come", draw_day="nonsense"))
     owner.post("/company/jobs/new/", _form(company, opening="first_come", draw_day=""))
 
-    assert [job.draw_at for job in Job.objects.filter(posting__title="Night watch")] == [None]
+    assert [job.draw_at for job in Job.objects.filter(posting__title="Night watch")] == [None, None]
 
 
 def test_everybody_reads_when_the_order_is_drawn() -> None:

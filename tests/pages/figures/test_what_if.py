@@ -39,6 +39,18 @@ def test_a_recruiter_starts_a_run_with_the_rules_that_were_filled_in(
     assert "The past is being run again" in text_of(recruiter, job)
 
 
+def test_the_form_says_what_the_rules_are_and_a_draft_has_no_past(
+    recruiter: Client, job: UUID, company: Company
+) -> None:
+    draft = factories.job(company_id=company.id, open_now=False)
+    other = factories.job(company_id=company.id, capacity=7, max_decays=None)
+
+    assert "Now: 7." in text_of(recruiter, other)
+    assert "Now: no limit." in text_of(recruiter, other)
+    assert "No past yet" in text_of(recruiter, draft)
+    assert "Run the past again" not in text_of(recruiter, draft)
+
+
 def test_while_one_runs_no_other_is_started(recruiter: Client, job: UUID) -> None:
     for _ in range(2):
         recruiter.post(page(job, "what-if/"), {"capacity": "2"})

@@ -1,8 +1,6 @@
-"""An owner with a password, fast hashing, and rates that no other test used up."""
+"""An owner with a password, and rates that no other test used up."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
@@ -13,11 +11,6 @@ from tests.support.accounts import PASSWORD, member_of
 @pytest.fixture(autouse=True)
 def _fresh_start(transactional_db: None, empty_cache: None, mail_at_once: None) -> None:
     """Start every test with whole rates, and send its emails at once."""
-
-
-@pytest.fixture(autouse=True)
-def _hash_passwords_fast(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

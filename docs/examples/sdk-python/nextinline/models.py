@@ -110,7 +110,7 @@ class EventCount(TypedDict):
     count: int
 
 
-EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'PLACED', 'DEFERRED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'CONTESTED', 'CONTEST_ANSWERED', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED', 'DRAWN']
+EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'PLACED', 'DEFERRED', 'PREACCEPTED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'CONTESTED', 'CONTEST_ANSWERED', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED', 'DRAWN']
 
 
 class Facts(TypedDict):
@@ -187,7 +187,7 @@ class NewWebhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -254,6 +254,7 @@ class Place(TypedDict):
     acknowledge_by: str | None
     eligible_at: str | None
     not_before: str | None
+    accept_until: str | None
     applied_at: str
     promoted_at: str | None
     acknowledged_at: str | None
@@ -319,12 +320,16 @@ class PortalTokenIn(TypedDict):
     lifetime_seconds: NotRequired[int]
 
 
+class PreacceptanceIn(TypedDict):
+    accept_until: str | None
+
+
 class Problem(TypedDict):
     type: str
     title: str
     status: int
     detail: str
-    code: Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_CONTESTED', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'CONTEST_ANSWERED', 'CONTEST_TOO_LATE', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'NOT_CONTESTABLE', 'NOT_DEFERRABLE', 'NOT_REINSTATABLE', 'PERSON_ERASED', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
+    code: Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_CONTESTED', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'CONTEST_ANSWERED', 'CONTEST_TOO_LATE', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'NOT_CONTESTABLE', 'NOT_DEFERRABLE', 'NOT_PREACCEPTABLE', 'NOT_REINSTATABLE', 'PERSON_ERASED', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
     request_id: str | None
     errors: list[FieldError]
     existing_id: str | None
@@ -618,7 +623,7 @@ class Webhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -643,14 +648,14 @@ class WebhookAttempt(TypedDict):
 class WebhookChangeIn(TypedDict):
     url: NotRequired[str]
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
     is_active: NotRequired[bool]
 
 
 class WebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -668,7 +673,7 @@ class WebhookDeliveryPage(TypedDict):
 class WebhookIn(TypedDict):
     url: str
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
 
 
 class WebhookPage(TypedDict):
@@ -787,7 +792,7 @@ class FullTask(TypedDict):
 class FullWebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -1002,6 +1007,7 @@ class Application(TypedDict):
     acknowledge_by: str | None
     eligible_at: str | None
     not_before: str | None
+    accept_until: str | None
     applied_at: str
     promoted_at: str | None
     acknowledged_at: str | None

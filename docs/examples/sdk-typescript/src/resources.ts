@@ -120,6 +120,11 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/defer`, { json: { not_before: notBefore } });
   }
 
+  /** Accept a seat in advance until a time, with the person's token or a portal token; null takes it back. */
+  preaccept(applicationId: string, acceptUntil: string | null): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/preaccept`, { json: { accept_until: acceptUntil } });
+  }
+
   /** Ask the company to look again at the end, with the person's token or a portal token. */
   contest(applicationId: string, text: string, options: Repeatable = {}): Promise<models.Contest> {
     return this.client.call("POST", `/applications/${applicationId}/contests`, { json: { text }, ...options });

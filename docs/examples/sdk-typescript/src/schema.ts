@@ -438,6 +438,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/applications/{application_id}/preaccept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept a seat in advance, or take that back
+         * @description Accept a seat in advance, or take that back. Repeating it is harmless.
+         *
+         *     A seat that opens for the person before `accept_until`, at most 14 days ahead, is confirmed at once, without an offer. The place in line stays the same. With null, they are asked again. Only a verified person on the waitlist can do this.
+         *
+         *     **Who:** The applicant, with their token or session or a portal token.
+         */
+        post: operations["preaccept"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/applications/{application_id}/receipt": {
         parameters: {
             query?: never;
@@ -2103,6 +2127,7 @@ export interface components {
          *       "acknowledge_by": null,
          *       "eligible_at": null,
          *       "not_before": null,
+         *       "accept_until": null,
          *       "applied_at": "2026-01-31T12:00:00.000000Z",
          *       "promoted_at": null,
          *       "acknowledged_at": null,
@@ -2162,6 +2187,11 @@ export interface components {
              * @description Until then, the person wants no seat; null if it has passed or was never asked.
              */
             not_before: string | null;
+            /**
+             * Format: date-time
+             * @description Before then, a seat that opens for the person is confirmed at once; null if it has passed or was never said.
+             */
+            accept_until: string | null;
             /**
              * Format: date-time
              * @description When this application was made.
@@ -2241,6 +2271,7 @@ export interface components {
          *           "acknowledge_by": null,
          *           "eligible_at": null,
          *           "not_before": null,
+         *           "accept_until": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -2290,6 +2321,7 @@ export interface components {
          *           "acknowledge_by": null,
          *           "eligible_at": null,
          *           "not_before": null,
+         *           "accept_until": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -2840,7 +2872,7 @@ export interface components {
          * @description Kind of an event in the log.
          * @enum {string}
          */
-        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
         /**
          * @description A page of a list.
          * @example {
@@ -3182,7 +3214,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -3636,6 +3668,7 @@ export interface components {
          *           "acknowledge_by": null,
          *           "eligible_at": null,
          *           "not_before": null,
+         *           "accept_until": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3652,6 +3685,7 @@ export interface components {
          *           "acknowledge_by": null,
          *           "eligible_at": null,
          *           "not_before": null,
+         *           "accept_until": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3668,6 +3702,7 @@ export interface components {
          *           "acknowledge_by": null,
          *           "eligible_at": null,
          *           "not_before": null,
+         *           "accept_until": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3886,7 +3921,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -4098,6 +4133,7 @@ export interface components {
          *           "acknowledge_by": null,
          *           "eligible_at": null,
          *           "not_before": null,
+         *           "accept_until": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -4131,6 +4167,7 @@ export interface components {
          *           "acknowledge_by": null,
          *           "eligible_at": null,
          *           "not_before": null,
+         *           "accept_until": null,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -4165,6 +4202,7 @@ export interface components {
          *             "acknowledge_by": null,
          *             "eligible_at": null,
          *             "not_before": null,
+         *             "accept_until": null,
          *             "applied_at": "2026-01-31T12:00:00.000000Z",
          *             "promoted_at": null,
          *             "acknowledged_at": null,
@@ -4224,6 +4262,11 @@ export interface components {
              * @description Until then, the person wants no seat; null if it has passed or was never asked.
              */
             not_before: string | null;
+            /**
+             * Format: date-time
+             * @description Before then, a seat that opens for the person is confirmed at once; null if it has passed or was never said.
+             */
+            accept_until: string | null;
             /**
              * Format: date-time
              * @description When this application was made.
@@ -4435,6 +4478,19 @@ export interface components {
              */
             lifetime_seconds?: number;
         };
+        /**
+         * @description A person accepts a seat that is offered before a time; null if they take that back.
+         * @example {
+         *       "accept_until": null
+         *     }
+         */
+        PreacceptanceIn: {
+            /**
+             * Format: date-time
+             * @description Before then, a seat that opens for the person is confirmed at once; null if it has passed or was never said.
+             */
+            accept_until: string | null;
+        };
         /** @description Why a request was refused (RFC 9457). Distinguish problems by `code`. */
         Problem: {
             /**
@@ -4446,7 +4502,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_CONTESTED" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "CONTEST_ANSWERED" | "CONTEST_TOO_LATE" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_CONTESTABLE" | "NOT_DEFERRABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
+            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_CONTESTED" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "CONTEST_ANSWERED" | "CONTEST_TOO_LATE" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_CONTESTABLE" | "NOT_DEFERRABLE" | "NOT_PREACCEPTABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
             request_id: string | null;
             errors: components["schemas"]["FieldError"][];
             /**
@@ -5642,6 +5698,7 @@ export interface components {
          *             "acknowledge_by": null,
          *             "eligible_at": null,
          *             "not_before": null,
+         *             "accept_until": null,
          *             "applied_at": "2026-01-31T12:00:00.000000Z",
          *             "promoted_at": null,
          *             "acknowledged_at": null,
@@ -5738,7 +5795,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -5803,7 +5860,7 @@ export interface components {
         WebhookChangeIn: {
             url?: string;
             description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active?: boolean;
         };
         /**
@@ -5830,7 +5887,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -5885,7 +5942,7 @@ export interface components {
             url: string;
             /** @default  */
             description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
         };
         /**
          * @description A page of a list.
@@ -6285,6 +6342,18 @@ export interface components {
         };
         /** @description `CLOCK_MOVING`: Clock still moving; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `INVALID_TRANSITION`: Invalid transition; `NOT_DEFERRABLE`: Not deferrable; `SANDBOX_FULL`: Sandbox full */
         ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotDeferrableOrSandboxFull: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `CLOCK_MOVING`: Clock still moving; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `INVALID_TRANSITION`: Invalid transition; `NOT_PREACCEPTABLE`: Not acceptable in advance; `SANDBOX_FULL`: Sandbox full */
+        ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotPreacceptableOrSandboxFull: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7004,7 +7073,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path: {
@@ -7135,7 +7204,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path?: never;
@@ -7171,7 +7240,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path: {
@@ -7603,6 +7672,51 @@ export interface operations {
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
             413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
+    preaccept: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to repeat the request: for 24 hours, the same body, byte by byte, gets the first response again. A response that contains a secret is not kept. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The application's id. */
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreacceptanceIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Application"];
+                };
+            };
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotPreacceptableOrSandboxFull"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
         };
@@ -8134,7 +8248,7 @@ export interface operations {
                 /** @description Where to begin without a cursor: at the first event, or after the last one. */
                 start?: "beginning" | "now";
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
@@ -8458,7 +8572,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company; `total`: the number of applications that fit, counted up to 10,000; not together with `search`. */
                 expand?: ("decision" | "total")[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path: {
@@ -8665,7 +8779,7 @@ export interface operations {
                 /** @description Only events of the application with this id; none for an unknown id. */
                 application?: string;
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
@@ -9135,7 +9249,7 @@ export interface operations {
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
                 cursor?: string;
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: {
                 /** @description The ETag of a response that you have; 304 if it is still current. */
@@ -9439,7 +9553,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path?: never;
@@ -10545,7 +10659,7 @@ export interface operations {
                 /** @description Only deliveries in this state. */
                 state?: "PENDING" | "DELIVERED" | "FAILED";
                 /** @description Only deliveries of this type. */
-                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             };
             header?: never;
             path: {

@@ -111,6 +111,12 @@ class DeferralIn(Shape):
     not_before = Moment(allow_null=True)
 
 
+class PreacceptanceIn(Shape):
+    """A person accepts a seat that is offered before a time; null if they take that back."""
+
+    accept_until = Moment(allow_null=True)
+
+
 class ReinstatementIn(Shape):
     """A company gives a place back. `reason` is a code for the log, `note` free text beside it."""
 

@@ -56,6 +56,7 @@ class ApplicationOut(TypedDict):
     acknowledge_by: datetime | None
     eligible_at: datetime | None
     not_before: datetime | None
+    accept_until: datetime | None
     applied_at: datetime
     promoted_at: datetime | None
     acknowledged_at: datetime | None
@@ -104,6 +105,7 @@ def application_out(
         "acknowledge_by": row.acknowledge_by,
         "eligible_at": output_if_ahead(row.eligible_at, seen.now),
         "not_before": output_if_ahead(row.not_before, seen.now),
+        "accept_until": output_if_ahead(row.accept_until, seen.now),
         "applied_at": row.applied_at,
         "promoted_at": row.promoted_at,
         "acknowledged_at": row.acknowledged_at,

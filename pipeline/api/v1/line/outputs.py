@@ -28,6 +28,7 @@ class PlaceOut(TypedDict):
     acknowledge_by: datetime | None
     eligible_at: datetime | None
     not_before: datetime | None
+    accept_until: datetime | None
     applied_at: datetime
     promoted_at: datetime | None
     acknowledged_at: datetime | None
@@ -104,6 +105,7 @@ def _line_place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
         "acknowledge_by": place.acknowledge_by,
         "eligible_at": output_if_ahead(place.eligible_at, as_of),
         "not_before": output_if_ahead(place.not_before, as_of),
+        "accept_until": output_if_ahead(place.accept_until, as_of),
         "applied_at": place.applied_at,
         "promoted_at": place.promoted_at,
         "acknowledged_at": place.acknowledged_at,

@@ -227,13 +227,15 @@ class LineVerify(Endpoint):
 def _line_tag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
     """Return the ETag of the people in a line: its log, its posting and its running times.
 
-    Between two events, only the end of a cool-down or a deferral changes a line, so the number of
-    those that run is enough. What the company attached to the people of the page counts by itself.
+    Between two events, only the end of a cool-down, a deferral or a yes in advance changes a line,
+    so the number of those that run is enough. What the company attached to the people of the page
+    counts by itself.
     """
     running = sum(
         output_if_ahead(end, seen.now) is not None
         for seen in people
-        for end in (seen.application.eligible_at, seen.application.not_before)
+        for name in ("eligible_at", "not_before", "accept_until")
+        for end in (getattr(seen.application, name),)
     )
     attached = [
         (str(seen.application.id), seen.external_id, seen.metadata)

@@ -158,6 +158,10 @@ class AsyncApplications(AsyncResource):
         """Offer the person no seat before a time, with their token or a portal one; None: now."""
         return await self._act(application_id, "defer", {"not_before": not_before})
 
+    async def preaccept(self, application_id: str, accept_until: str | None) -> models.Application:
+        """Accept a seat in advance until a time, with the person's token or a portal one."""
+        return await self._act(application_id, "preaccept", {"accept_until": accept_until})
+
     async def contest(
         self, application_id: str, text: str, *, idempotency_key: str | None = None
     ) -> models.Contest:

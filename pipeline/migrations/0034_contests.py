@@ -5,7 +5,7 @@ import uuid_utils.compat
 from django.db import migrations, models
 
 KINDS = (
-    "APPLIED VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED REINSTATED PLACED DEFERRED"
+    "APPLIED VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED REINSTATED PLACED DEFERRED PREACCEPTED"
     " WITHDRAWN REMOVED CLOSED_OUT CONTESTED CONTEST_ANSWERED JOB_CREATED JOB_OPENED JOB_PAUSED"
     " JOB_RESUMED JOB_CLOSED CAPACITY_CHANGED POLICY_CHANGED CLOCK_ADVANCED DRAWN"
 ).split()
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0013_lottery'),
-        ('pipeline', '0032_drawn'),
+        ('pipeline', '0033_preaccepted'),
     ]
 
     operations = [

@@ -15,13 +15,15 @@ from pipeline.api.problem_types import (
     CLOCK_MOVING,
     INVALID_TRANSITION,
     NOT_DEFERRABLE,
+    NOT_PREACCEPTABLE,
     SANDBOX_FULL,
 )
-from pipeline.api.v1.applications.inputs import DeferralIn
+from pipeline.api.v1.applications.inputs import DeferralIn, PreacceptanceIn
 from pipeline.api.v1.applications.outputs import ApplicationOut
 from pipeline.api.v1.applications.views import application_answer
 from pipeline.domain.permissions import Action
 from pipeline.services.defer import defer
+from pipeline.services.preaccept import preaccept
 
 
 class Defer(Endpoint):
@@ -45,4 +47,28 @@ class Defer(Endpoint):
         return application_answer(
             facts,
             defer(application_id=application_id, not_before=not_before, actor=caller.actor),
+        )
+
+
+class Preaccept(Endpoint):
+    """`/applications/{id}/preaccept`"""
+
+    @describes(
+        "preaccept",
+        Tag.APPLICATIONS,
+        Action.PREACCEPT,
+        ApplicationOut,
+        takes=(PreacceptanceIn,),
+        refuses=(INVALID_TRANSITION, NOT_PREACCEPTABLE, CLOCK_MOVING, SANDBOX_FULL),
+        about="A seat that opens for the person before `accept_until`, at most 14 days ahead, is"
+        " confirmed at once, without an offer. The place in line stays the same. With null, they"
+        " are asked again. Only a verified person on the waitlist can do this.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Accept a seat in advance, or take that back. Repeating it is harmless."""
+        caller, facts = own_application(caller_of(request), application_id, Action.PREACCEPT)
+        until = endpoint_body(request, PreacceptanceIn)["accept_until"]
+        return application_answer(
+            facts,
+            preaccept(application_id=application_id, accept_until=until, actor=caller.actor),
         )

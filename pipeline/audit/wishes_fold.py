@@ -1,0 +1,113 @@
+"""Check of wishes in a log: who asks for no seat before a time, or accepts one in advance.
+
+Both keep the place. The former gets no seat before that time, the latter has it at once.
+
+As the rest of the fold, it shares no rule with the code that writes the log.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from pipeline.domain.states import (
+    ACCEPT_WITHIN,
+    ACCEPTED_UNTIL,
+    DEFER_WITHIN,
+    ActorKind,
+    EventType,
+    Status,
+)
+from pipeline.line.event_log import parse_logged_time
+from pipeline.models import Event
+from pipeline.selectors.past_states import PastPlace
+
+
+class HeldWish(NamedTuple):
+    """Place of an application, and what keeps it from a seat."""
+
+    ticket: int | None
+    tie: int | None
+    decay_count: int
+    eligible_at: datetime | None
+    not_before: datetime | None
+    accept_until: datetime | None
+
+    @classmethod
+    def of(cls, place: PastPlace) -> HeldWish:
+        """Return that of a place as it is now."""
+        return cls(*(getattr(place, name) for name in cls._fields))
+
+
+# The field that each wish sets, how far ahead at most, and what it is called.
+_WISHES = {
+    EventType.DEFERRED.value: ("not_before", DEFER_WITHIN, "defers a turn"),
+    EventType.PREACCEPTED.value: ("accept_until", ACCEPT_WITHIN, "accepts a seat"),
+}
+
+
+def wrong_wish(event: Event, place: PastPlace, before: HeldWish) -> str:
+    """Say what is wrong about a wish, or an event that one forbids; nothing if all is well.
+
+    A draw by lot changes nothing but the place.
+
+    `place` is the one after the event.
+    """
+    held = HeldWish.of(place)
+    if event.event in _WISHES:
+        return _wrong_wish_of_person(event, place, held, before)
+    if event.event == EventType.PLACED:
+        placed = before._replace(ticket=place.ticket, tie=place.tie)
+        return "" if held == placed else "it places somebody by lot, and changes more than that"
+    kept = before if place.status is Status.WAITLIST else HeldWish(None, None, 0, None, None, None)
+    if held.not_before != kept.not_before:
+        return f"{event.event} must not change before when no seat is wanted"
+    if held.accept_until != kept.accept_until:
+        return f"{event.event} must not change until when a seat is accepted in advance"
+    if before.not_before and place.status.holds_seat and before.not_before > event.at:
+        return f"it offers a seat that was not wanted before {before.not_before}"
+    return ""
+
+
+def _wrong_wish_of_person(event: Event, place: PastPlace, held: HeldWish, before: HeldWish) -> str:
+    name, within, what = _WISHES[event.event]
+    until = getattr(held, name)
+    if held != before._replace(**{name: until}):
+        return f"it {what}, and changes the place or a cool-down"
+    if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
+        return f"only the person, once verified, {what}"
+    if until and not event.at < until <= event.at + within:
+        return f"it {what} until {until}"
+    return ""
+
+
+class AcceptedWishes:
+    """Promotions of people who had accepted a seat in advance, and what follows each at once."""
+
+    def __init__(self) -> None:
+        self._promoted: Event | None = None
+
+    def wrong_row(self, event: Event) -> str:
+        """Say whether a row is not the confirmation that the promotion before it calls for."""
+        promoted, self._promoted = self._promoted, None
+        confirms = event.event == EventType.ACKNOWLEDGED and ACCEPTED_UNTIL in event.data
+        if promoted is None:
+            return "it confirms a seat that nobody accepted in advance" if confirms else ""
+        expected = (promoted.application_id, promoted.cause_seq or promoted.seq)
+        said = promoted.data[ACCEPTED_UNTIL], promoted.at
+        given = event.data.get(ACCEPTED_UNTIL), event.at
+        if not confirms or given != said or (event.application_id, event.cause_seq) != expected:
+            return "the seat before it was accepted in advance, and this does not confirm it"
+        return ""
+
+    def wrong_promotion(self, event: Event, before: HeldWish) -> str:
+        """Say whether a promotion does not follow what the person had said. Remembers it."""
+        said = parse_logged_time(event.data.get(ACCEPTED_UNTIL))
+        if event.event != EventType.PROMOTED:
+            is_other = said and event.event != EventType.ACKNOWLEDGED
+            return f"{event.event} accepts no seat" if is_other else ""
+        until = before.accept_until
+        if said != (until if until and until > event.at else None):
+            return f"its seat was accepted in advance until {until}, and it says {said}"
+        self._promoted = event if said else None
+        return ""

@@ -1,0 +1,142 @@
+"""Pages on which an applicant who waits asks for no seat before a time, or accepts one until then.
+
+Each has one form, and a button that takes the wish back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from pipeline.domain.errors import IllegalMove, NotDeferrable, NotPreacceptable
+from pipeline.domain.states import ACCEPT_WITHIN, DEFER_WITHIN, Actor, ActorKind
+from pipeline.pages.access import for_applicants, own_application
+from pipeline.pages.applicant.application_card import ApplicationCard
+from pipeline.pages.error_messages import error_message_for
+from pipeline.pages.forms import PlainForm, moment_of_form
+from pipeline.selectors.jobs import read_job
+from pipeline.services.defer import defer
+from pipeline.services.preaccept import preaccept
+
+NOT_WAITING = "You can only do this while you wait for a seat."
+
+
+class WishForm(PlainForm):
+    """Form for a time in the person's time zone."""
+
+    day = forms.DateField(
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+        error_messages={"invalid": "Enter a date, like 2027-01-31."},
+    )
+    at = forms.TimeField(
+        label="At",
+        initial=time(9, 0),
+        widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
+        error_messages={"invalid": "Enter a time, like 09:00."},
+    )
+
+    def __init__(self, *args: Any, label: str, days: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["day"].label = label
+        self.fields["day"].help_text = f"At most {days} days from now."
+
+    def clean(self) -> dict[str, Any]:
+        """Add the moment that was entered to the cleaned data, as `moment`."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors:
+            zone = timezone.get_current_timezone_name()
+            try:
+                given["moment"] = moment_of_form(given["day"], given["at"], zone)
+            except ValidationError as error:
+                self.add_error("day", error)
+        return given
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Wish of a person who waits: its form, its page, and what is said when it is saved."""
+
+    template: str
+    label: str
+    days: int
+    column: str
+    saved: str
+    taken_back: str
+    save: Callable[[UUID, datetime | None, Actor], object]
+
+
+DEFERRAL = Wish(
+    template="applicant/defer.html",
+    label="Offer me no seat before",
+    days=DEFER_WITHIN.days,
+    column="not_before",
+    saved="Saved. You keep your place in line.",
+    taken_back="You can be offered a seat at any time again.",
+    save=lambda mine, moment, actor: defer(application_id=mine, not_before=moment, actor=actor),
+)
+PREACCEPTANCE = Wish(
+    template="applicant/preaccept.html",
+    label="Accept a seat for me until",
+    days=ACCEPT_WITHIN.days,
+    column="accept_until",
+    saved="Saved. If your turn comes before then, the seat is yours at once.",
+    taken_back="You will be asked to confirm when it is your turn.",
+    save=lambda mine, moment, actor: preaccept(
+        application_id=mine, accept_until=moment, actor=actor
+    ),
+)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_applicants
+def defer_my_turn(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Show and save the time before which a person wants no seat."""
+    return _wish_page(request, application_id, DEFERRAL)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_applicants
+def accept_my_turn(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Show and save the time until which a person accepts a seat in advance."""
+    return _wish_page(request, application_id, PREACCEPTANCE)
+
+
+def _wish_page(request: HttpRequest, application_id: UUID, wish: Wish) -> HttpResponse:
+    """Show the form, and save the time on POST; with `now`, take the time back."""
+    person, seen = own_application(request, application_id)
+    card = ApplicationCard.of(seen, read_job(seen.application.job_id))
+    if request.method != "POST" and not card.may_wish:
+        messages.info(request, NOT_WAITING)
+        return redirect("my_application", application_id)
+    initial, until = {}, getattr(seen.application, wish.column)
+    if until and until > seen.now:
+        here = timezone.localtime(until)
+        initial = {"day": here.date(), "at": here.time()}
+    takes_back = "now" in request.POST
+    sent = request.POST if request.method == "POST" and not takes_back else None
+    form = WishForm(sent, initial=initial, label=wish.label, days=wish.days)
+    if takes_back or form.is_valid():
+        moment = None if takes_back else form.cleaned_data["moment"]
+        try:
+            wish.save(application_id, moment, Actor(ActorKind.APPLICANT, person.id))
+        except (NotDeferrable, NotPreacceptable) as error:
+            form.add_error("day", error_message_for(error))
+        except IllegalMove as error:
+            messages.error(request, error_message_for(error))
+            return redirect("my_application", application_id)
+        else:
+            messages.success(request, wish.taken_back if takes_back else wish.saved)
+            return redirect("my_application", application_id)
+    context = {"card": card, "form": form, "zone": timezone.get_current_timezone_name()}
+    return render(request, wish.template, context, status=422 if form.errors else 200)

@@ -1,0 +1,112 @@
+"""Groups of a job's form: folded with what is set in them, open if it is unusual or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.utils import timezone
+
+from jobs.policies import Policy
+from pipeline.pages.draws import BLANK_TIME, DRAW_FIELDS, draw_of_form
+from pipeline.wording.english import count, long_duration
+from pipeline.wording.explanations import explained_quiet_hours
+
+QUIET_FIELDS = {"quiet_from", "quiet_to", "quiet_weekends", "quiet_time_zone"}
+MISS_FIELDS = {"penalty_places", "max_decays", "cooldown", "cooldown_unit"}
+MISS_RULES = ("penalty_places", "max_decays", "cooldown_seconds")
+WRONG = "correct the fields below"
+FRIDAY, EVENING_HOUR = 4, 18
+
+
+@dataclass(frozen=True, slots=True)
+class FieldGroup:
+    """Fields of a form under one heading: what is set in them in words, and if they are shown."""
+
+    value: str
+    is_open: bool
+    example: str = ""
+
+
+def rule_groups(form: forms.Form, policy: Policy | None) -> dict[str, FieldGroup]:
+    """Return the groups of a job's form by name: order, quiet, misses.
+
+    `policy`: the rules in a form that was not sent. One that was sent has its own, right or wrong.
+    """
+    given = dict(form.initial)
+    if form.is_bound:
+        form.is_valid()
+        given = form.cleaned_data
+    elif policy is not None:
+        given |= policy.values()
+    return {
+        "order": order_group(form, given),
+        "quiet": quiet_group(form, given),
+        "misses": miss_group(form, given),
+    }
+
+
+def order_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
+    """Return the group of the line's order: folded, unless it is drawn by lot."""
+    if form.errors.keys() & DRAW_FIELDS:
+        return FieldGroup(WRONG, is_open=True)
+    if not (draw := draw_of_form(given)):
+        return FieldGroup("first come, first served", is_open=False)
+    when = f"at {draw}" if draw != BLANK_TIME else "at a time that you enter"
+    return FieldGroup(f"drawn by lot {when}", is_open=True)
+
+
+def quiet_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
+    """Return the group of the quiet hours, with an example of what they do to a deadline."""
+    if form.errors.keys() & QUIET_FIELDS:
+        return FieldGroup(WRONG, is_open=True)
+    window = given.get("acknowledgment_window_seconds")
+    rules = {name: given[name] for name in QUIET_FIELDS if name in given}
+    if window and "window" not in form.errors:
+        rules["acknowledgment_window_seconds"] = window
+    policy = Policy(**rules)
+    words = explained_quiet_hours(policy)
+    return FieldGroup(words or "none", bool(words), example_of_deadline(policy, timezone.now()))
+
+
+def miss_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
+    """Return the group of what a miss costs: folded, unless that differs from the usual."""
+    if form.errors.keys() & MISS_FIELDS or not given.keys() >= {*MISS_RULES}:
+        return FieldGroup(WRONG, is_open=True)
+    places, misses, seconds = (given[name] for name in MISS_RULES)
+    lost = f"{count(places, 'place')} lost" if places else "back of the line"
+    allowed = "any number of misses" if misses is None else count(misses, "miss", "misses")
+    words = f"{lost}, {allowed} allowed, cool-down of {long_duration(seconds)}"
+    usual = Policy()
+    is_open = any(given[name] != getattr(usual, name) for name in MISS_RULES)
+    return FieldGroup(words, is_open)
+
+
+def example_of_deadline(policy: Policy, now: datetime) -> str:
+    """Say when a seat that is offered next Friday evening must be confirmed, quiet hours left out.
+
+    Empty without quiet hours.
+    """
+    quiet = policy.quiet_hours()
+    if quiet is None:
+        return ""
+    here = now.astimezone(ZoneInfo(quiet.zone))
+    friday = here.replace(hour=EVENING_HOUR, minute=0, second=0, microsecond=0)
+    friday += timedelta(days=(FRIDAY - here.weekday()) % 7 or 7)
+    window = timedelta(seconds=policy.acknowledgment_window_seconds)
+    offered, quietly, plainly = (
+        f"{at:%H:%M} on {at:%A} {at.day} {at:%B}"
+        for at in (
+            friday,
+            policy.deadline(friday).astimezone(here.tzinfo),
+            (friday + window).astimezone(here.tzinfo),
+        )
+    )
+    return (
+        f"For example, a seat that is offered at {offered} must be confirmed by {quietly}."
+        f" Without quiet hours, it would be by {plainly}."
+    )

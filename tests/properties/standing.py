@@ -1,0 +1,40 @@
+"""One application in the plain model of a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+
+@dataclass
+class Standing:
+    """One application."""
+
+    id: UUID
+    person: UUID
+    applied_at: datetime
+    status: str | None = None
+    outcome: str | None = None
+    misses: int = 0
+    ticket: int | None = None
+    tie: int | None = None
+    to_be_passed_by: int = 0
+    eligible_at: datetime | None = None
+    not_before: datetime | None = None
+    accept_until: datetime | None = None
+    verify_by: datetime | None = None
+    deadline: datetime | None = None
+    extended: bool = False
+    promoted_at: datetime | None = None
+    acknowledged_at: datetime | None = None
+    ended_at: datetime | None = None
+    since: datetime | None = None
+    last_event: str = ""
+    before_offer: tuple[int, int] = (0, 0)
+    miss: int | None = None
+    given_back: bool = False
+    end: int | None = None
+    end_place: tuple[int, int] = (0, 0)
+    contested: int | None = None
+    asks: bool = False
