@@ -195,7 +195,13 @@ DECISIONS: dict[Outcome, Move] = {
 
 
 # The moves that an unverified application cannot make, besides those into a seat.
-_OF_VERIFIED = (Move.REINSTATE, Move.DEFER, Move.CONTEST, Move.ANSWER_CONTEST)
+_OF_VERIFIED = (
+    Move.REINSTATE,
+    Move.DEFER,
+    Move.PREACCEPT,
+    Move.CONTEST,
+    Move.ANSWER_CONTEST,
+)
 
 # Every legal change of a job's own status, and its event.
 JOB_MOVES: dict[tuple[str | None, str], EventType] = {
