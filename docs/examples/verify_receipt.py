@@ -30,10 +30,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 FIRST_DIGEST = bytes(32)
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that change something about a place, and leave it where it is.
-KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn", "PREACCEPTED": "said yes"}
+KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
+KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted an end"}
 # What these leave as it was, besides.
 HELD = ("decay_count", "eligible_at", "not_before")
-UNTOUCHED = {"VERIFIED": HELD, "PLACED": HELD, "DEFERRED": HELD[:2], "PREACCEPTED": HELD}
+UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:2]}
 Facts = dict[str, Any]
 
 
@@ -181,7 +182,7 @@ class Line:
         self.people: dict[str, Facts] = {}
         self.job: Facts = {}
         self.next_ticket = 0
-        # The place of each person before their last offer, which alone can be given back.
+        # The place of each person before their last offer or end, which alone can be given back.
         self.offered: dict[str, tuple[int, int] | None] = {}
         self.missed = self.deferred = 0
         # The seed of the draw by lot, and who is still to be placed by it, the last one first.
@@ -249,7 +250,7 @@ class Line:
             if row["at"] < (before.get("deadline") or ""):
                 what = "counts as missed a deadline that had not passed"
                 self.problems.append(f"event {row['seq']} {what}")
-        elif before.get("status") == WAITING and now["status"] in SEATED:
+        elif before.get("status") == WAITING and now["status"] in (*SEATED, "INACTIVE"):
             self.offered[row["application"]] = key_of(before)
         if row["from_status"] is None:  # the place at which they would have joined
             places = self.job["policy"]["penalty_places"] * now["decay_count"]

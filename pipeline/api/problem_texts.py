@@ -104,6 +104,22 @@ PROBLEM_TEXTS = {
         "applied again and that has ended too",
         _READ,
     ),
+    "NOT_CONTESTABLE": ProblemText(
+        "the application did not lapse by missed deadlines, and was not removed or rejected",
+        "Nothing is to be looked at again. A person who has not applied yet can apply.",
+    ),
+    "ALREADY_CONTESTED": ProblemText(
+        "the company was already asked to look at this end again",
+        "Read the request and its answer. A later end can be contested again.",
+    ),
+    "CONTEST_TOO_LATE": ProblemText(
+        "the application ended more than 30 days ago",
+        "Write to the company, or apply again if the job is open.",
+    ),
+    "CONTEST_ANSWERED": ProblemText(
+        "somebody has already answered this request to look again",
+        "Read the answer. It cannot be changed.",
+    ),
     "PERSON_ERASED": ProblemText(
         "the data of the person was erased",
         "Nothing can be attached to the application any more. Erase what you keep of the person.",

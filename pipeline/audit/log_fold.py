@@ -12,9 +12,11 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
+from pipeline.audit.contests_fold import ContestsFold
 from pipeline.audit.draw_fold import DrawFold
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
 from pipeline.audit.wishes_fold import AcceptedWishes, HeldWish, wrong_wish
+from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.states import (
     EVENTS,
     JOB_MOVES,
@@ -43,10 +45,14 @@ class BadRow(Exception):
 LEGAL = {
     (None if before is None else before.value, EVENTS[move].value, to.value, OUTCOMES.get(move))
     for (before, move), to in MOVES.items()
+} | {
+    (Status.INACTIVE.value, event.value, Status.INACTIVE.value, outcome.value)
+    for event in OF_CONTESTS
+    for outcome in CONTESTABLE
 }
 
 # What an applicant can do on a company's own site, through one of its keys.
-_THROUGH_KEYS = frozenset("ACKNOWLEDGED DEFERRED PREACCEPTED WITHDRAWN".split())
+_THROUGH_KEYS = frozenset("ACKNOWLEDGED CONTESTED DEFERRED PREACCEPTED WITHDRAWN".split())
 
 # These change something about an application, and it stays in its status and place.
 _IN_PLACE = (
@@ -55,6 +61,7 @@ _IN_PLACE = (
     EventType.DEFERRED,
     EventType.PREACCEPTED,
     EventType.PLACED,
+    *OF_CONTESTS,
 )
 
 # Whoever comes into the line by these stands behind everybody in it.
@@ -88,10 +95,12 @@ class LogFold:
         self.unverified: set[UUID] = set()
         self.planned = PlannedSeatsFold()
         self.draw = DrawFold(job_id)
+        self.contests = ContestsFold()
+        # The place before each seat, and of each miss or removal: its seq, the misses and the place
+        # before it, and the cool-down that a removal leaves.
         self.accepted = AcceptedWishes()
-        # The place of each offer before it, and of each miss: its seq, misses and place before it.
         self._offered: dict[UUID, _Place] = {}
-        self._missed: dict[UUID, tuple[int, int, _Place]] = {}
+        self._lost: dict[UUID, tuple[int, int, _Place, datetime | None]] = {}
 
     def take(self, event: Event) -> None:
         """Add the next row. Raises BadRow."""
@@ -101,6 +110,7 @@ class LogFold:
                 raise BadRow(event.seq, wrong)
             if event.application_id is None:
                 self._take_job(event)
+                self._check_contest(event, None)
             else:
                 self._check_ticket(event)
                 self._take_application(event, event.application_id)
@@ -185,6 +195,7 @@ class LogFold:
         wrong = wrong_wish(event, place, held) or self.accepted.wrong_promotion(event, held)
         if wrong:
             raise BadRow(event.seq, wrong)
+        self._check_contest(event, place)
         self._check_reinstatement(event, place, stood, misses)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
         if event.event in _IN_PLACE:
@@ -220,26 +231,33 @@ class LogFold:
     def _check_reinstatement(
         self, event: Event, place: PastPlace, stood: _Place, misses: int
     ) -> None:
-        """Check that a place is given back once, after a miss, as it was before that miss.
+        """Check that a place is given back once, as it was before the last miss or removal.
 
-        Remembers the place before an open offer, and before a miss that is the last event.
+        Remembers the place before a seat, and before a miss or removal that is the last event.
         """
         who = place.application_id
         if event.event == EventType.REINSTATED:
-            given = (event.cause_seq, place.decay_count, (place.ticket, place.tie))
-            if given != self._missed.get(who) or place.eligible_at is not None:
+            stands = (place.ticket, place.tie)
+            given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
+            if given != self._lost.get(who):
                 raise BadRow(event.seq, "it does not give back the place before the last miss")
-        if event.event in ("DEADLINE_EXTENDED", "DEFERRED", "PREACCEPTED"):
+        if event.event in ("DEADLINE_EXTENDED", "DEFERRED", "PREACCEPTED", *OF_CONTESTS):
             return
         before = self._offered.pop(who, None)
-        self._missed.pop(who, None)
-        if place.status is Status.PENDING_ACKNOWLEDGMENT:
+        self._lost.pop(who, None)
+        if place.status.holds_seat:
             if event.from_status is None:  # the place at which they would have joined
                 behind = self.job["policy"]["penalty_places"] * place.decay_count
                 stood = (event.data["next_ticket"] + behind, event.seq)
-            self._offered[who] = stood
+            self._offered[who] = before or stood
         elif before and event.event in (EventType.DECAYED, EventType.LAPSED):
-            self._missed[who] = (event.seq, misses, before)
+            self._lost[who] = (event.seq, misses, before, None)
+        elif event.event == EventType.REMOVED and event.outcome in CONTESTABLE:
+            self._lost[who] = (event.seq, misses, before or stood, place.eligible_at)
+
+    def _check_contest(self, event: Event, place: PastPlace | None) -> None:
+        if wrong := self.contests.check(event, place):
+            raise BadRow(event.seq, wrong)
 
     def _check_verification(self, event: Event, place: PastPlace, stood: _Place) -> None:
         """Check that nobody unverified holds a seat, and that verification moves nobody in line."""

@@ -60,7 +60,7 @@ NAMES = (
     " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
     " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
     " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE WEBHOOK_ALLOW_PRIVATE"
-    " ALIVE_FILE DECISION_UNDO_SECONDS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
+    " ALIVE_FILE DECISION_UNDO_SECONDS CONTEST_DAYS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
     " RECEIPT_FORMER_KEYS ARCHIVE_DIR ARCHIVE_AFTER_DAYS VAPID_PRIVATE_KEY VAPID_SUBJECT"
 ).split()
 
@@ -133,6 +133,8 @@ SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")
 ALIVE_FILE: str = _env.str("ALIVE_FILE", default="")
 # How many seconds a company's decision can be undone before it takes effect.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
+# In how many days a company is to answer somebody who asked it to look at an end again.
+CONTEST_DAYS = _env.at_least("CONTEST_DAYS", 14)
 # Turn off for a pooler in transaction mode without prepared statements.
 PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)
 # Whether companies may start demo types, some of which use up memory on purpose.

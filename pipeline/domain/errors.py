@@ -162,6 +162,26 @@ class NotReinstatable(LineError):
     message = "{why}"
 
 
+class NotContestable(LineError):
+    message = "{why}"
+
+
+class AlreadyContested(LineError):
+    message = "The company was already asked to look at this end again. It is asked once."
+
+
+class ContestTooLate(LineError):
+    message = "The company can be asked to look again for {days} days after the end. They are over."
+
+
+class ContestNotFound(LineError):
+    message = "There is no such request to look again."
+
+
+class ContestAnswered(LineError):
+    message = "This request to look again was already answered."
+
+
 class NotDeferrable(LineError):
     message = "{why}"
 

@@ -26,6 +26,7 @@ class Action(Enum):
     DEFER = auto()
     PREACCEPT = auto()
     WITHDRAW = auto()
+    CONTEST = auto()
     TAKE_OVER = auto()
     READ_APPLICATION = auto()
     READ_APPLICANT = auto()
@@ -40,6 +41,7 @@ class Action(Enum):
     DECIDE = auto()
     EDIT_APPLICATION = auto()
     REINSTATE = auto()
+    ANSWER_CONTEST = auto()
     ANNOTATE = auto()
     MAKE_REPORT = auto()
     MANAGE_TASKS = auto()
@@ -96,6 +98,7 @@ RULES: dict[Action, Rule] = {
     Action.DEFER: _APPLICANT_ANYWHERE,
     Action.PREACCEPT: _APPLICANT_ANYWHERE,
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
+    Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look at an end again
     Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: _BOTH_SIDES_ANYWHERE,
     Action.READ_APPLICANT: _BOTH_SIDES_ANYWHERE,
@@ -110,6 +113,7 @@ RULES: dict[Action, Rule] = {
     Action.DECIDE: _RECRUITER,
     Action.EDIT_APPLICATION: _RECRUITER,  # the company's own id and texts
     Action.REINSTATE: _RECRUITER,
+    Action.ANSWER_CONTEST: _RECRUITER,  # who may decide may answer; best not the one who decided
     Action.ANNOTATE: _RECRUITER_IN_PERSON,  # notes, tags, links, assignee
     Action.MAKE_REPORT: _RECRUITER,
     Action.MANAGE_TASKS: _RECRUITER,

@@ -78,6 +78,8 @@ class EventType(StrEnum):
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
     CLOSED_OUT = "CLOSED_OUT"
+    CONTESTED = "CONTESTED"  # the person asked the company to look at the end again
+    CONTEST_ANSWERED = "CONTEST_ANSWERED"
     JOB_CREATED = "JOB_CREATED"
     JOB_OPENED = "JOB_OPENED"
     JOB_PAUSED = "JOB_PAUSED"
@@ -102,7 +104,7 @@ class Move(StrEnum):
     EXTEND = "EXTEND"
     DECAY = "DECAY"
     LAPSE = "LAPSE"
-    REINSTATE = "REINSTATE"  # only after a miss, to the place before it
+    REINSTATE = "REINSTATE"  # to the place before a miss, or before an end that was contested
     PLACE = "PLACE"  # by the draw of the order
     DEFER = "DEFER"  # the person keeps the place, and wants no seat before a time
     PREACCEPT = "PREACCEPT"  # the person accepts a seat that is offered before a time
@@ -111,6 +113,8 @@ class Move(StrEnum):
     REJECT = "REJECT"
     HIRE = "HIRE"
     CLOSE_OUT = "CLOSE_OUT"
+    CONTEST = "CONTEST"  # the end stays as it is, until the company answers
+    ANSWER_CONTEST = "ANSWER_CONTEST"
 
 
 _NOBODY, _WAIT, _PENDING = None, Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT
@@ -144,6 +148,8 @@ MOVES: dict[tuple[Status | None, Move], Status] = {
     (_ACTIVE, Move.HIRE): _ENDED,
     (_WAIT, Move.CLOSE_OUT): _ENDED,
     (_PENDING, Move.CLOSE_OUT): _ENDED,
+    (_ENDED, Move.CONTEST): _ENDED,
+    (_ENDED, Move.ANSWER_CONTEST): _ENDED,
 }
 
 EVENTS: dict[Move, EventType] = {
@@ -166,6 +172,8 @@ EVENTS: dict[Move, EventType] = {
     Move.REJECT: EventType.REMOVED,
     Move.HIRE: EventType.REMOVED,
     Move.CLOSE_OUT: EventType.CLOSED_OUT,
+    Move.CONTEST: EventType.CONTESTED,
+    Move.ANSWER_CONTEST: EventType.CONTEST_ANSWERED,
 }
 
 OUTCOMES: dict[Move, Outcome] = {
@@ -186,6 +194,15 @@ DECISIONS: dict[Outcome, Move] = {
 }
 
 
+# The moves that an unverified application cannot make, besides those into a seat.
+_OF_VERIFIED = (
+    Move.REINSTATE,
+    Move.DEFER,
+    Move.PREACCEPT,
+    Move.CONTEST,
+    Move.ANSWER_CONTEST,
+)
+
 # Every legal change of a job's own status, and its event.
 JOB_MOVES: dict[tuple[str | None, str], EventType] = {
     (None, "DRAFT"): EventType.JOB_CREATED,
@@ -200,13 +217,12 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 def status_after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
     """Return the status after a move. A status of None means a new application. Raises IllegalMove.
 
-    `verified`: whether the application is. Unverified ones get no seat, so they miss, defer and
-    accept none, and only they can be verified.
+    `verified`: whether the application is. Unverified ones get no seat, so they miss,
+    defer, accept and contest none, and only they can be verified.
     """
     to = MOVES.get((status, move))
     of_unverified = move in (Move.VERIFY, Move.EXPIRE)
-    of_waiting = move in (Move.REINSTATE, Move.DEFER, Move.PREACCEPT)
-    of_verified = to is not None and (to.holds_seat or of_waiting)
+    of_verified = to is not None and (to.holds_seat or move in _OF_VERIFIED)
     if to is None or (verified and of_unverified) or (verified is False and of_verified):
         raise IllegalMove(status=status, move=move)
     return to

@@ -13,8 +13,15 @@ from pipeline.line.event_log import logged_time
 from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application
 
-# The place stays, or was set.
-_IN_PLACE = (Move.VERIFY, Move.REINSTATE, Move.DEFER, Move.PREACCEPT, Move.PLACE)
+_IN_PLACE = (
+    Move.VERIFY,
+    Move.REINSTATE,
+    Move.DEFER,
+    Move.PREACCEPT,
+    Move.PLACE,
+    Move.CONTEST,
+    Move.ANSWER_CONTEST,
+)
 
 
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
@@ -24,7 +31,7 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     advance its time, that of a reinstatement everything that the miss had changed, and that of a
     draw the new place.
     """
-    if move in _IN_PLACE:
+    if move in _IN_PLACE:  # the place stays, or was set
         application.verify_by = (move is Move.PLACE and application.verify_by) or None
         return
     application.ticket = application.tie = None

@@ -1,4 +1,4 @@
-"""Misses that can be given back: the last one of an application, and the place that it cost."""
+"""Misses and removals that can be taken back: the last one, and the place that it cost."""
 
 from __future__ import annotations
 
@@ -58,9 +58,17 @@ LEFT JOIN LATERAL (
 WHERE own.id = %(application)s
 """
 
+# The same about the company's decision that ended an application.
+READ_REMOVAL = READ_MISS.replace("'DECAYED', 'LAPSED', 'REINSTATED'", "'REMOVED'")
+
+
+_DECIDED = (Outcome.REMOVED, Outcome.REJECTED)
+
 
 class LastMiss(NamedTuple):
     """Last miss of an application and the place before it; None if it has not missed anything.
+
+    Of an application that the company ended: that decision instead.
 
     `is_given_back`: the company has already taken that miss back.
     """
@@ -89,9 +97,10 @@ class LastMiss(NamedTuple):
 
 
 def read_last_miss(application: Application | ApplicationRow) -> LastMiss:
-    """Return the last miss of an application."""
+    """Return the last miss of an application, or the decision that removed or rejected it."""
     values = {"application": application.id, "erased": ERASED}
-    (rows,) = fetch_in_one_trip(READ_MISS, parameters=values)
+    text = READ_REMOVAL if application.outcome in _DECIDED else READ_MISS
+    (rows,) = fetch_in_one_trip(text, parameters=values)
     return LastMiss(*rows[0])
 
 
@@ -103,16 +112,19 @@ def give_missed_place_back(
     actor: Actor,
     facts: dict[str, Any],
 ) -> LogEntry:
-    """Return a person of a settled line to the place before their last miss.
+    """Return a person of a settled line to the place before their last miss, or before a removal.
 
-    The miss and its cool-down no longer count. A free seat is offered to them, because nobody else
-    is eligible while one is free. Raises IllegalMove.
+    A miss and its cool-down no longer count; earlier ones still do. A free seat is offered to them,
+    because nobody else is eligible while one is free. Raises IllegalMove.
     """
     assert miss.deadline is not None  # noqa: S101  there is a miss
     assert miss.ticket is not None  # noqa: S101  and a place before it
     application.ticket, application.tie = miss.ticket, miss.tie
-    application.decay_count -= 1
-    application.eligible_at = application.outcome = application.ended_at = None
+    if application.outcome not in _DECIDED:
+        application.decay_count -= 1
+        application.eligible_at = None
+        facts = facts | {"missed": logged_time(miss.deadline)}
+    application.outcome = application.ended_at = None
     application.status_since = job.now
     job.head_ticket = min(job.head_ticket, miss.ticket)
     entry = make_move(
@@ -121,7 +133,7 @@ def give_missed_place_back(
         Move.REINSTATE,
         actor=actor,
         cause_seq=miss.seq,
-        facts=facts | {"missed": logged_time(miss.deadline)},
+        facts=facts,
     )
     offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
     return entry

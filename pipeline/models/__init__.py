@@ -13,6 +13,7 @@ from pipeline.models.annotations import (
     ApplicationTag,
     SavedView,
 )
+from pipeline.models.contests import Contest
 from pipeline.models.decisions import (
     NOTE_LENGTH,
     DecisionItem,
@@ -81,6 +82,7 @@ __all__ = [
     "ApplicationRow",
     "ApplicationTag",
     "ClockAdvance",
+    "Contest",
     "DecisionItem",
     "DecisionNote",
     "Email",

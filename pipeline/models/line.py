@@ -20,7 +20,7 @@ from pipeline.domain.states import ActorKind, EventType, Outcome, Status
 # The kinds of events with an index of their own: not the frequent ones.
 FOUND_BY_KIND = (
     "VERIFIED PROMOTED ACKNOWLEDGED DEADLINE_EXTENDED DECAYED LAPSED REINSTATED DEFERRED WITHDRAWN"
-    " REMOVED"
+    " REMOVED CONTESTED CONTEST_ANSWERED"
 ).split()
 
 

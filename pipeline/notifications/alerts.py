@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
-from pipeline.models import Email, EmailState, Heartbeat
+from pipeline.models import Contest, Email, EmailState, Heartbeat
 from pipeline.notifications.applicant_emails import OVER
 from pipeline.notifications.company_emails import DAY, email_alert_to_company
 from pipeline.selectors.health import health_of_decay_worker
@@ -21,6 +21,8 @@ from tasks.models.statuses import Status
 # How long the decay worker may be silent, and how far back each look reaches: longer than the time
 # between two of them. After the workers were away, it reaches back to the look before.
 SILENCE, REACH, LONGEST_REACH = timedelta(minutes=1), timedelta(minutes=15), timedelta(days=7)
+# How long before an answer is due its company is reminded.
+CONTEST_DUE = timedelta(days=3)
 LOOKED = "alerts"  # the heartbeat that says how far the last look came
 
 
@@ -35,6 +37,7 @@ def raise_company_alerts() -> dict[str, int]:
         *_alerts_of_empty_lines(since),
         *_alerts_of_dead_letters(since),
         *_alerts_of_undelivered_emails(since),
+        *_alerts_of_contests(since, now),
     ]:
         raised[kind] += email_alert_to_company(company_id, kind, about=about)
     Heartbeat.objects.update_or_create(worker=LOOKED, defaults={"completed_at": now})
@@ -62,6 +65,26 @@ def _alerts_of_empty_lines(since: datetime) -> list[tuple[str, UUID, str]]:
     )
     rows = quiet.values_list("company_id", "id")
     return [("LINE_EMPTY", company_id, str(job_id)) for company_id, job_id in rows]
+
+
+def _alerts_of_contests(since: datetime, now: datetime) -> list[tuple[str, UUID, str]]:
+    """Find open contests that were just asked, are nearly due, or have just become overdue.
+
+    Those of sandboxes are left out: nothing leaves one.
+    """
+    rows = Contest.objects.filter(answer="", company__sandbox_of=None)
+    moments = {
+        "CONTEST_ASKED": rows.filter(asked_at__gt=since, asked_at__lte=now),
+        "CONTEST_DUE": rows.filter(
+            answer_by__gt=max(since + CONTEST_DUE, now), answer_by__lte=now + CONTEST_DUE
+        ),
+        "CONTEST_OVERDUE": rows.filter(answer_by__gt=since, answer_by__lte=now),
+    }
+    return [
+        (kind, company_id, str(contest_id))
+        for kind, found in moments.items()
+        for company_id, contest_id in found.order_by("id").values_list("company_id", "id")
+    ]
 
 
 def _alerts_of_dead_letters(since: datetime) -> list[tuple[str, UUID, str]]:

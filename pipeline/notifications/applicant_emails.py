@@ -22,16 +22,16 @@ from pipeline.database.instants import database_now
 from pipeline.domain.states import EventType, Outcome, Reason, Status
 from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.mail import dev_mailbox, links
-from pipeline.models import Application, Email, EmailState, Event
+from pipeline.models import Application, Contest, Email, EmailState, Event
 from pipeline.notifications.device_notices import (
     kind_of_device_text,
     notify_devices_later,
     with_devices,
 )
-from pipeline.notifications.email_facts import Facts
+from pipeline.notifications.message_parts import Facts, Message
 from pipeline.notifications.messages import (
-    Message,
     event_has_offer_message,
+    kind_of_event_email,
     message_for,
     reminder_message,
 )
@@ -169,7 +169,7 @@ def applicant_email_facts(application: Application, offer: links.Offer | None) -
 
 def kind_of_applicant_email(cause: Cause, event: Event) -> str:
     """Return the kind of the email of a cause."""
-    return cause.reminder or event.outcome or event.event
+    return cause.reminder or kind_of_event_email(event)
 
 
 def id_of_applicant_email(cause: Cause, kind: str) -> UUID:
@@ -187,7 +187,7 @@ def recorded_applicant_email(row: Email) -> Message | None:
     offer, deadline = _offer_in_applicant_email(event)
     facts = replace(applicant_email_facts(application, offer), deadline=deadline)
     if not reminder:
-        return message_for(event, facts)
+        return message_for(event, replace(facts, answer=_answer_to_email(event)))
     return reminder_message(facts, deadline) if deadline else None
 
 
@@ -217,8 +217,16 @@ def _applicant_email_message(
 ) -> Message | None:
     facts = applicant_email_facts(application, offer)
     if not cause.reminder:
-        return message_for(event, facts)
+        return message_for(event, replace(facts, answer=_answer_to_email(event)))
     return reminder_message(facts, facts.deadline) if facts.deadline else None
+
+
+def _answer_to_email(event: Event) -> str:
+    """Return what the company wrote to the applicant in its answer to a contest."""
+    if event.event != EventType.CONTEST_ANSWERED or event.application_id is None:
+        return ""
+    answered = Contest.objects.filter(application_id=event.application_id, answer_seq=event.seq)
+    return answered.values_list("answer_text", flat=True).first() or ""
 
 
 def _applicant_email_record(cause: Cause, event: Event, application: Application) -> Email:

@@ -16,7 +16,7 @@ from jobs.models import Job, JobStatus, Membership, Role
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import RULES, Action
 from pipeline.mail.links import board_link, unsubscribe_link
-from pipeline.notifications.messages import Message, Paragraph
+from pipeline.notifications.message_parts import Message, Paragraph
 from pipeline.notifications.rendering import render_message_as_email, render_unsubscribe_header
 from pipeline.notifications.subscriptions import ALERTS, DIGEST
 from pipeline.selectors.recent_stats import recent_activity
@@ -69,6 +69,29 @@ ALERT_WORDS: dict[str, AlertWords] = {
         " which one, and why.",
         "/company/",
         "Your jobs",
+    ),
+    "CONTEST_ASKED": AlertWords(
+        "An applicant asks you to look again",
+        "Somebody whose application ended asks you to look at that again. The list says until when"
+        " you are to answer.",
+        "/company/look-again/?state=OPEN",
+        "Look again",
+        Action.ANSWER_CONTEST,
+    ),
+    "CONTEST_DUE": AlertWords(
+        "An applicant waits for your answer",
+        "In less than three days, you are to have answered somebody who asks you to look again.",
+        "/company/look-again/?state=OPEN",
+        "Look again",
+        Action.ANSWER_CONTEST,
+    ),
+    "CONTEST_OVERDUE": AlertWords(
+        "An answer to an applicant is overdue",
+        "Somebody asked you to look again, and the time to answer is over. Answer now. Everybody"
+        " can see how many answers of a job are overdue.",
+        "/company/look-again/?state=OVERDUE",
+        "Look again",
+        Action.ANSWER_CONTEST,
     ),
     "WEBHOOK_DISABLED": AlertWords(
         "A webhook endpoint was switched off",

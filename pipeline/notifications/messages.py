@@ -7,47 +7,20 @@ themselves they get only what they may want to keep: a receipt, and the end of a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
 from pipeline.domain.states import ACCEPTED_UNTIL, ActorKind, EventType, Outcome, Status
-from pipeline.notifications.email_facts import EventForMail, Facts
+from pipeline.notifications.message_parts import (
+    CalendarNote,
+    EventForMail,
+    Facts,
+    Message,
+    Paragraph,
+)
 from pipeline.wording.english import time_here_and_in_utc, time_in_words
 from pipeline.wording.sentences import Reader, sentence
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """Paragraph of an email; a link stands on a line of its own, as a button in HTML."""
-
-    text: str
-    link: str = ""
-    label: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.text}\n{self.link}" if self.link else self.text
-
-
-@dataclass(frozen=True, slots=True)
-class CalendarNote:
-    """Part of an email that a calendar reads: the deadline, or that it is over."""
-
-    sequence: int
-    is_over: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """An email without its address."""
-
-    subject: str
-    paragraphs: tuple[Paragraph, ...]
-    calendar: CalendarNote | None = None
-
-    @property
-    def text(self) -> str:
-        """Return the plain text."""
-        return "\n\n".join(["Hello,", *map(str, self.paragraphs)]) + "\n"
 
 
 def message_for(event: EventForMail, facts: Facts) -> Message | None:
@@ -58,7 +31,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     """
     if not event_has_message(event):
         return None
-    message = MAILS[event.outcome or event.event](event, facts)
+    message = MAILS[kind_of_event_email(event)](event, facts)
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
     was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
     ended = event.to_status != Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
@@ -73,11 +46,20 @@ def event_has_message(event: EventForMail) -> bool:
     """
     if event.application_id is None or event.data.get("verify_by"):
         return False
+    if event.data.get(ANSWER) == ContestAnswer.DROPPED:
+        return False
+    if event.event == EventType.REINSTATED and ANSWER_SEQ in event.data:  # the answer says so
+        return False
     if event.event == EventType.PROMOTED and not event_has_offer_message(event):
         return False  # the confirmation follows at once
     if event.outcome == Outcome.WITHDRAWN:  # their own act, but the deadline is in their calendar
         return event.from_status == Status.PENDING_ACKNOWLEDGMENT
-    return (event.outcome or event.event) in MAILS
+    return kind_of_event_email(event) in MAILS
+
+
+def kind_of_event_email(event: EventForMail) -> str:
+    """Return the kind of the email about an event: its outcome, if it ends an application."""
+    return event.event if event.event in OF_CONTESTS else event.outcome or event.event
 
 
 def event_has_offer_message(event: EventForMail) -> bool:
@@ -211,6 +193,17 @@ def _notice_message(
 
 _CONFIRMED = ("Your seat for “{job}” is confirmed", "You have a seat for “{job}”")
 _TRACK = "Track your application, or withdraw:"
+
+
+def _answer_message(event: EventForMail, facts: Facts) -> Message:
+    subject = f"{facts.company} has looked again at your application for “{facts.job_title}”"
+    wrote = [Paragraph(f"{facts.company} wrote:\n\n{facts.answer}")] if facts.answer else []
+    follow = Paragraph("See your application:", facts.application_link, "My application")
+    changed = event.data.get(ANSWER) == ContestAnswer.CHANGED
+    place = _message_about_place(facts) if changed else []
+    return _message_from_timeline(event, facts, subject, *wrote, *place, follow)
+
+
 OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")
 WHAT_HAPPENED = ("See what happened:", "application_link", "My application")
 NEXT_STEPS = ("Congratulations! {company} will contact you about the next steps.", "", "")
@@ -230,6 +223,11 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
         ("See your new place, or withdraw:", "application_link", "My application"),
     ),
     EventType.REINSTATED: _place_message("You have your place back in the line for “{job}”"),
+    EventType.CONTESTED: _notice_message(
+        "You asked {company} to look again at “{job}”",
+        ("See what you wrote, and the answer when it comes:", "application_link", "My application"),
+    ),
+    EventType.CONTEST_ANSWERED: _answer_message,
     EventType.PLACED: _place_message("Your place in line for “{job}” has been drawn"),
     Outcome.WITHDRAWN: _notice_message("You have withdrawn from “{job}” at {company}", OTHER_JOBS),
     Outcome.LAPSED: _notice_message(

@@ -11,6 +11,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from applicants import codes
+from pipeline.domain.contests import ANSWER, ANSWER_BY, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     EventType,
@@ -25,8 +26,8 @@ from pipeline.notifications.company_emails import (
     company_alert_email,
     company_digest_email,
 )
-from pipeline.notifications.email_facts import Facts
-from pipeline.notifications.messages import Message, message_for, reminder_message
+from pipeline.notifications.message_parts import Facts, Message
+from pipeline.notifications.messages import message_for, reminder_message
 from pipeline.notifications.rendering import render_message_as_html, rendered_calendar_entry
 
 _SITE = "https://line.example"
@@ -85,6 +86,10 @@ def _event_preview(
             data |= {"eligible_at": (_DEADLINE + timedelta(hours=1)).isoformat()}
         if event == EventType.REINSTATED:
             data |= {"reason": ReinstatementReason.MAIL_FAILURE, "missed": _DEADLINE.isoformat()}
+        if event == EventType.CONTESTED:
+            data[ANSWER_BY] = _DEADLINE.isoformat()
+        if event == EventType.CONTEST_ANSWERED:
+            data |= {ANSWER: ContestAnswer.UPHELD, "reason": ContestReason.DECISION_STANDS}
         message = message_for(SampleEvent(event, to, before, data=data, **more), FACTS)
         assert message is not None  # noqa: S101  each of them has an email
         return message
@@ -129,6 +134,10 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "rejected": _ended_preview(Outcome.REJECTED, EventType.REMOVED, Status.ACTIVE),
     "hired": _ended_preview(Outcome.HIRED, EventType.REMOVED, Status.ACTIVE),
     "job-closed": _ended_preview(Outcome.JOB_CLOSED, EventType.CLOSED_OUT, _WAITING),
+    "contested": _ended_preview(Outcome.REJECTED, EventType.CONTESTED, Status.INACTIVE),
+    "contest-answered": _ended_preview(
+        Outcome.REJECTED, EventType.CONTEST_ANSWERED, Status.INACTIVE
+    ),
     "digest": _preview_of_digest,
     **{
         f"alert-{kind.lower().replace('_', '-')}": partial(

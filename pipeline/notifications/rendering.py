@@ -13,7 +13,7 @@ from django.template import Context, Engine
 
 from applicants import mail
 from pipeline.mail.links import Offer, application_link
-from pipeline.notifications.messages import CalendarNote, Message
+from pipeline.notifications.message_parts import CalendarNote, Message
 
 # How long before its deadline an offer stands in the calendar.
 SHOWN = timedelta(minutes=30)

@@ -68,6 +68,7 @@ def attempt_or_error_message(
 # Errors about objects that do not exist for this visitor.
 NOT_FOUND = (
     errors.JobNotFound,
+    errors.ContestNotFound,
     errors.ApplicationNotFound,
     errors.ApplicantNotFound,
     errors.EmailNotFound,

@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.core.exceptions import ValidationError
 
+from pipeline.domain.contests import TEXT_LENGTH, cleaned_text
+
 SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
 # The value of `preview` in a form that a page sends while somebody is still typing.
 QUIET_PREVIEW = "quiet"
@@ -42,6 +44,18 @@ class LinesField(forms.CharField):
         """Return the text with plain line breaks."""
         text = super().to_python(value)
         return text.replace("\r\n", "\n").replace("\r", "\n") if text else text
+
+
+class LetterField(LinesField):
+    """Text of several lines that one person writes to another, in normal form."""
+
+    def to_python(self, value: Any) -> Any:
+        """Return the text in normal form. Raises ValidationError for control characters."""
+        text = super().to_python(value) or ""
+        plain = cleaned_text(text)
+        if plain is None and len(text) <= TEXT_LENGTH:
+            raise forms.ValidationError(MESSAGES["null_characters_not_allowed"])
+        return text if plain is None else plain
 
 
 class PlainForm(forms.Form):

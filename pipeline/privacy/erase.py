@@ -18,6 +18,7 @@ from pipeline.mail import dev_mailbox
 from pipeline.models import (
     Application,
     ApplicationReference,
+    Contest,
     DecisionNote,
     PendingDecision,
     PortalToken,
@@ -28,6 +29,7 @@ from pipeline.privacy.erase_files import (
     hold_import_files_to_erase,
 )
 from pipeline.privacy.erase_tasks import erase_in_tasks
+from pipeline.services.drop_contest import drop_contest
 from pipeline.services.withdraw import withdraw
 
 security = logging.getLogger("security")
@@ -35,6 +37,8 @@ security = logging.getLogger("security")
 
 def erase_person(*, applicant_id: UUID) -> int:
     """Withdraw all of a person's live applications, then remove their name and address everywhere.
+
+    Their open contests end without an answer: nobody could read one.
 
     Returns the number of withdrawn applications, whose seats have then gone to the next in line.
     Repeating is harmless and continues an interrupted erasure: the person disappears only with the
@@ -54,10 +58,12 @@ def erase_person(*, applicant_id: UUID) -> int:
 
 
 def _leave_lines_to_erase(person: Applicant) -> int:
-    withdrawn = 0
+    actor, withdrawn = Actor(ActorKind.APPLICANT, person.id), 0
+    for application_id in _open_contests_to_erase(person):
+        drop_contest(application_id=application_id, actor=actor)
     for application_id in _live_applications_to_erase(person):
         with suppress(IllegalMove):  # it has just ended in another way
-            withdraw(application_id=application_id, actor=Actor(ActorKind.APPLICANT, person.id))
+            withdraw(application_id=application_id, actor=actor)
             withdrawn += 1
     return withdrawn
 
@@ -68,9 +74,14 @@ def _live_applications_to_erase(person: Applicant) -> list[UUID]:
     return list(theirs.order_by("-job__is_test", "id").values_list("id", flat=True))
 
 
+def _open_contests_to_erase(person: Applicant) -> list[UUID]:
+    theirs = Contest.objects.filter(application__applicant=person, answer="")
+    return list(theirs.order_by("id").values_list("application_id", flat=True))
+
+
 @transaction.atomic(durable=True)
 def _erase_traces_of_person(person: Applicant) -> bool:
-    """Remove everything in one transaction, or nothing if they have a live application.
+    """Remove everything in one transaction, or nothing if there is a live application or a contest.
 
     Imports are blocked first. Then the row is deleted, which waits for running applications of the
     person; later ones find nobody (`pipeline.line.lock.lock_job_for`).
@@ -79,12 +90,13 @@ def _erase_traces_of_person(person: Applicant) -> bool:
     hold_import_files_to_erase()
     erased = {"email": f"{ERASED}{person.id}", "name": ERASED_NAME, "time_zone": ""}
     Applicant.objects.filter(id=person.id).update(**erased)
-    if _live_applications_to_erase(person):
+    if _live_applications_to_erase(person) or _open_contests_to_erase(person):
         transaction.set_rollback(True)
         return False
     theirs = Application.objects.filter(applicant=person)
     theirs.exclude(name=ERASED_NAME).update(name=ERASED_NAME)
     DecisionNote.objects.filter(application__applicant=person).delete()
+    Contest.objects.filter(application__applicant=person).delete()
     about_them = PendingDecision.objects.filter(items__application__applicant=person)
     about_them.exclude(note="").update(note="")  # on others, too: it may name the person
     ApplicationReference.objects.filter(application__applicant=person).delete()

@@ -10,6 +10,7 @@ from applicants.codes import code_kept_about
 from applicants.models import Applicant, ApplicantToken, Device
 from pipeline.models import Application, Email, Event
 from pipeline.selectors.annotations import annotations_of
+from pipeline.selectors.contests import contests_written_about
 from pipeline.wording.sentences import Reader, sentence
 
 
@@ -73,7 +74,7 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
         told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
         emails.setdefault(email.application_id, []).append(told)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
-    kept = annotations_of([row.id for row in rows])
+    written, kept = contests_written_about(theirs), annotations_of([row.id for row in rows])
     return [
         {
             "id": row.id,
@@ -93,6 +94,7 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "not_before": row.not_before,
             "accept_until": row.accept_until,
             "ended_at": row.ended_at,
+            "asked_to_look_again": written.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person(),
             "emails": emails.get(row.id, []),
             "timeline": timelines.get(row.id, []),

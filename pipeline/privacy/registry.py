@@ -41,6 +41,10 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_applicationreference.metadata": Personal(
         "applicant", "no: written by the company for itself", "erased"
     ),
+    "pipeline_contest.text": Personal("applicant", "applications.asked_to_look_again", "erased"),
+    "pipeline_contest.answer_text": Personal(
+        "applicant", "applications.asked_to_look_again", "erased"
+    ),
     "pipeline_pendingdecision.note": Personal(
         "applicant",
         "no: written by the company for itself",
@@ -131,6 +135,7 @@ CODES = frozenset(
     " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.quiet_from"
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
+    " pipeline_contest.answer pipeline_contest.reason"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"

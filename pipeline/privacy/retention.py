@@ -16,7 +16,7 @@ from jobs.errors import BadRetention
 from jobs.models import Retention
 from pipeline.annotations.write import forget_annotations
 from pipeline.line.lock import lock_job
-from pipeline.models import Application, ApplicationReference, DecisionNote
+from pipeline.models import Application, ApplicationReference, Contest, DecisionNote
 from pipeline.privacy.erase import erase_person
 
 security = logging.getLogger("security")
@@ -42,6 +42,10 @@ SELECT ended.job_id, ended.id, ended.applicant_id
 FROM ended LEFT JOIN jobs_retention kept ON kept.job_id = ended.job_id
 WHERE ended.ended_at < ended.now - make_interval(days => coalesce(kept.keep_days, %(usual)s))
   AND NOT coalesce(kept.legal_hold, false)
+  AND NOT EXISTS (
+      SELECT FROM pipeline_contest asked
+      WHERE asked.application_id = ended.id AND asked.answer = ''
+  )
   AND (%(ids)s::uuid[] IS NULL OR ended.id = ANY(%(ids)s::uuid[]))
 ORDER BY ended.ended_at LIMIT %(batch)s
 """
@@ -73,7 +77,8 @@ def end_retention() -> int:
 
     Returns their number. Each application gets its own anonymous applicant. The log stays as it is.
     A person without other applications and without a token in use is erased too. Jobs under a legal
-    hold are skipped. Must not be called inside a transaction.
+    hold are skipped, and so is an end that the company still has to look at again. Must not be
+    called inside a transaction.
     """
     due = _due_for_end_of_retention()
     for job_id in dict.fromkeys(row.job_id for row in due):
@@ -123,6 +128,7 @@ def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
         ["applicant_id", "name"],
     )
     DecisionNote.objects.filter(application_id__in=ids).delete()
+    Contest.objects.filter(application_id__in=ids).delete()
     ApplicationReference.objects.filter(application_id__in=ids).delete()
     forget_annotations(ids)
     for application_id in ids:

@@ -1,6 +1,7 @@
 """A job's log for its applicants: every event, without naming anybody, and its digest.
 
-People have opaque ids. How somebody else left, and who acted, is not said. Yet each row holds the
+People have opaque ids. How somebody else left, what was asked and answered about that, and who
+acted, is not said. Yet each row holds the
 hash of the event as it was logged, so a later change of what is left out changes the digest too.
 """
 
@@ -13,6 +14,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.draw import opaque_id_in_draw
 from pipeline.domain.states import EventType
 from pipeline.line.event_log import logged_time
@@ -31,6 +33,8 @@ SHOWN = frozenset(
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
 _DECISIONS = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
+# One word for what is asked and answered about an end: it says nothing of the order.
+NOTED = "NOTED"
 
 _COLUMNS = "seq event application_id from_status to_status cause_seq policy_version at data hash"
 
@@ -66,9 +70,10 @@ def extended_opaque_digest(digest: bytes, row: dict[str, Any]) -> bytes:
 
 
 def _opaque_row(job_id: UUID, event: _LoggedEvent) -> dict[str, Any]:
+    shown = LEFT if event.event in _DECISIONS else event.event
     row: dict[str, Any] = {
         "seq": event.seq,
-        "event": LEFT if event.event in _DECISIONS else event.event,
+        "event": NOTED if event.event in OF_CONTESTS else shown,
         "application": event.application_id and opaque_id_in_draw(job_id, event.application_id),
         "from_status": event.from_status,
         "to_status": event.to_status,

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import F, Q, QuerySet
 
 from jobs.models import MAX_CAPACITY, ApiKey, User
+from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Event
 from pipeline.selectors.page import Page
@@ -30,6 +31,7 @@ FOUND_BY_KIND = [
     EventType.DEFERRED,
     EventType.WITHDRAWN,
     EventType.REMOVED,
+    *OF_CONTESTS,
 ]
 ON_APPLICATIONS = [
     EventType.APPLIED,
@@ -146,7 +148,7 @@ def _roots_of_event_trees(
 ) -> Page[Event]:
     """Read events without a cause. After a closing, the releases it caused are skipped.
 
-    A reinstatement counts as one: its miss may be long past.
+    A reinstatement counts as one: its miss or removal may be long past.
     """
     own_root = Q(cause_seq=None) | Q(event=EventType.REINSTATED)
     events = Event.objects.filter(own_root, job_id=job_id)
@@ -164,7 +166,10 @@ def _roots_of_event_trees(
 def _effects_for_event_trees(
     events: QuerySet[Event], job_id: UUID, cause_seq: int
 ) -> QuerySet[Event]:
-    """Read the effects of one event. They have its time, except those of a closing or a miss."""
+    """Read the effects of one event.
+
+    They have its time, except those of a closing, and a place that was given back later.
+    """
     events = events.filter(cause_seq=cause_seq, seq__gt=cause_seq)
     cause = Event.objects.filter(job_id=job_id, seq=cause_seq).first()
     if cause is None:
@@ -174,7 +179,7 @@ def _effects_for_event_trees(
     later = Event.objects.filter(job_id=job_id, seq__gt=cause_seq, at__gt=cause.at)
     end = later.order_by("seq").values_list("seq", flat=True).first()
     at_once = Q(seq__lt=end) if end else Q()
-    if end and cause.event in (EventType.DECAYED, EventType.LAPSED):
+    if end and cause.event in (EventType.DECAYED, EventType.LAPSED, EventType.REMOVED):
         about = Event.objects.filter(application_id=cause.application_id, seq__gt=cause_seq)
         given_back = about.filter(event=EventType.REINSTATED, cause_seq=cause_seq)
         at_once |= Q(seq__in=list(given_back.values_list("seq", flat=True)))

@@ -10,7 +10,8 @@ from __future__ import annotations
 _TIMES = """
     min(at) AS applied_at,
     max(at) FILTER (WHERE event NOT IN (
-        'DEADLINE_EXTENDED', 'VERIFIED', 'DEFERRED', 'PREACCEPTED', 'PLACED'))
+        'DEADLINE_EXTENDED', 'VERIFIED', 'DEFERRED', 'PREACCEPTED', 'PLACED',
+        'CONTESTED', 'CONTEST_ANSWERED'))
         AS status_since,
     max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT' AND event <> 'DEADLINE_EXTENDED')
         AS promoted_at,

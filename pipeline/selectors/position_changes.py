@@ -36,7 +36,8 @@ LEFT JOIN LATERAL (
       AND before.to_status = 'WAITLIST'
     ORDER BY before.seq DESC LIMIT 1
 ) stood ON recent.from_status = 'WAITLIST'
-WHERE recent.event NOT IN ('DEFERRED', 'PREACCEPTED') AND (recent.application_id = %(application)s
+WHERE recent.event NOT IN ('DEFERRED', 'PREACCEPTED', 'CONTESTED', 'CONTEST_ANSWERED')
+  AND (recent.application_id = %(application)s
    OR (recent.event <> 'REINSTATED' AND (stood.ticket, stood.tie) < (%(ticket)s, %(tie)s))
    OR (recent.to_status = 'WAITLIST' AND (recent.ticket, recent.tie) < (%(ticket)s, %(tie)s)
        AND (recent.event <> 'REINSTATED'

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 from uuid import UUID
 
 from jobs.models import JobStatus
+from pipeline.domain.contests import ANSWER_SEQ, ContestAnswer, ContestReason
 from pipeline.domain.errors import IllegalMove
 from pipeline.domain.states import (
     Actor,
@@ -21,7 +23,8 @@ from pipeline.line.misses import give_missed_place_back, read_last_miss
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
-from pipeline.models import Application, DecisionNote, Event
+from pipeline.models import Application, Contest, DecisionNote, Event
+from pipeline.services.answer_contest import close_contest
 
 security = logging.getLogger("security")
 
@@ -38,10 +41,11 @@ def reinstate(
     """Give a person back the place they had before their last miss, which no longer counts.
 
     They hold no seat by that: they stand at their former place, without a cool-down, and are
-    promoted by the ordinary rule; at once if a seat is free. `reason`, `note` and `request_id` as
-    in `remove`. Repeating it is harmless while the application is live. Raises IllegalMove if the
-    person neither waits nor lapsed by a miss, or if the job is closed; NotReinstatable;
-    AlreadyApplied if they have another live application to the job; ApplicationNotFound.
+    promoted by the ordinary rule; at once if a seat is free. If they have asked to look again at
+    the lapse, that is answered by this. `reason`, `note` and `request_id` as in `remove`. Repeating
+    it is harmless while the application is live. Raises IllegalMove if the person neither waits nor
+    lapsed by a miss, or if the job is closed; NotReinstatable; AlreadyApplied if they have another
+    live application to the job; ApplicationNotFound.
     """
     job = lock_job_of(application_id, hold_person=True)
     settle_due(job)
@@ -59,7 +63,16 @@ def reinstate(
     status_after(status, Move.REINSTATE, verified=application.is_verified)
     miss.refuse_giving_back()
     codes = {"reason": reason, "request": request_id}
-    facts = {name: str(value) for name, value in codes.items() if value}
+    facts: dict[str, Any] = {name: str(value) for name, value in codes.items() if value}
+    if contest := Contest.objects.filter(application_id=application_id, answer="").first():
+        facts[ANSWER_SEQ] = close_contest(
+            job,
+            application,
+            contest,
+            answer=ContestAnswer.CHANGED,
+            reason=ContestReason(reason),
+            actor=actor,
+        )
     entry = give_missed_place_back(job, application, miss, actor=actor, facts=facts)
     if note:
         DecisionNote.objects.create(application=application, seq=entry.seq, text=note)

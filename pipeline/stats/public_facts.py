@@ -5,18 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.core.cache import caches
 from django.db import connection
 
 from jobs.models import Job
-from pipeline.models import Event
+from pipeline.domain.contests import ContestAnswer
+from pipeline.line.company_clock import read_company_clock
+from pipeline.models import Contest, Event
 
 # A number below this could point at a person, so only that it is smaller is said.
 FEWEST_SHOWN = 5
 # How many of a job's last events are counted, and for how long the result is kept.
 MOST_EVENTS = 50_000
 KEPT_SECONDS = 60
+
+
+class ContestCounts(NamedTuple):
+    """Numbers of those who asked the company to look again, and who got their place back.
+
+    `overdue` counts the open ones whose time to answer is over.
+    """
+
+    asked: int | None
+    changed: int | None
+    overdue: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +49,15 @@ class PublicCounts:
     withdrawn: int | None
     removals: Mapping[str, int | None]
     given_back: Mapping[str, int | None]
+    contests: ContestCounts
     seats_changed: int
     rules_changed: int
 
 
 _READ = """
 SELECT event, CASE WHEN event IN ('REMOVED', 'REINSTATED')
-                   THEN coalesce(data ->> 'reason', 'NONE') END AS reason,
+                   THEN coalesce(data ->> 'reason', 'NONE')
+                   WHEN event = 'CONTEST_ANSWERED' THEN data ->> 'answer' END AS reason,
        count(*)
 FROM pipeline_event
 WHERE job_id = %(job)s AND seq > %(after)s
@@ -62,6 +78,8 @@ def public_facts_of(job: Job) -> PublicCounts:
         cursor.execute(_READ, {"job": job.id, "after": after})
         rows = cursor.fetchall()
     first = Event.objects.filter(job_id=job.id, seq=after + 1).values_list("at", flat=True).first()
+    open_contests = Contest.objects.filter(job_id=job.id, answer="")
+    now = read_company_clock(job.company_id).now
     counts = {(event, reason): count for event, reason, count in rows}
 
     def public_total(*events: str) -> int:
@@ -80,6 +98,11 @@ def public_facts_of(job: Job) -> PublicCounts:
         withdrawn=_shown_fact(public_total("WITHDRAWN")),
         removals=public_facts_by_reason("REMOVED"),
         given_back=public_facts_by_reason("REINSTATED"),
+        contests=ContestCounts(
+            _shown_fact(public_total("CONTESTED")),
+            _shown_fact(counts.get(("CONTEST_ANSWERED", ContestAnswer.CHANGED), 0)),
+            _shown_fact(open_contests.filter(answer_by__lte=now).count()),
+        ),
         seats_changed=public_total("CAPACITY_CHANGED"),
         rules_changed=public_total("POLICY_CHANGED"),
     )

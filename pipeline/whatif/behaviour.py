@@ -13,9 +13,10 @@ from statistics import median
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from pipeline.domain.states import ACCEPTED_UNTIL, TIME_ZONE, EventType, Status
+from pipeline.domain.contests import OF_CONTESTS
+from pipeline.domain.states import ACCEPTED_UNTIL, PLANNED_SEATS, TIME_ZONE, EventType, Status
 
-_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED, EventType.PREACCEPTED)
+_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED, EventType.PREACCEPTED, *OF_CONTESTS)
 _UNANSWERED = frozenset((EventType.DECAYED, EventType.LAPSED, EventType.CLOSED_OUT))
 
 
@@ -129,3 +130,8 @@ def _deadline_in_behaviour(event: LoggedEvent) -> datetime:
 def _median_behaviour(spans: Iterable[timedelta | None]) -> timedelta | None:
     seconds = [span.total_seconds() for span in spans if span is not None]
     return timedelta(seconds=median(seconds)) if seconds else None
+
+
+def is_plan_behaviour(event: LoggedEvent) -> bool:
+    """Tell whether a row of the log is a change of seats that a plan made."""
+    return event.event == EventType.CAPACITY_CHANGED and PLANNED_SEATS in event.data

@@ -1,7 +1,6 @@
 """Run of a line's history again under another policy: the rules of the line in memory. Pure.
 
-The log gives when people came, answered and left (`behaviour`); the rules give everything else:
-who is offered a seat, who misses it, and where they then stand. Nothing of the order reads this.
+The log gives when people came, answered and left (`behaviour`), the rules give everything else.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ from uuid import UUID
 
 from jobs.models import JobStatus
 from jobs.policies import Policy
-from pipeline.domain.states import PLANNED_SEATS, VERIFY_WITHIN, EventType, Status
+from pipeline.domain.contests import OF_CONTESTS
+from pipeline.domain.states import VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
-from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in
+from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in, is_plan_behaviour
 from pipeline.whatif.state import WISHES, Change, PersonState, SimulatedEvent, TooLong
 
 # A run that goes beyond these is given up: rules can be tried under which a line never rests.
@@ -28,8 +28,8 @@ MOST_LOOKS = 20_000_000  # at people on the waitlist, in search of the next in l
 class Simulation:
     """A line in memory, in which a log's people behave as they did.
 
-    Without a change, the line is settled only when the log was written, so it must come out as the
-    log has it. With one, offers end and cool-downs are over at their own instants.
+    Without a change, it is settled only when the log was written, and comes out as the log has it.
+    With one, offers end and cool-downs are over at their own instants.
     """
 
     def __init__(self, log: Sequence[LoggedEvent], change: Change | None = None) -> None:
@@ -48,12 +48,10 @@ class Simulation:
         self.queue: list[tuple[int, int, UUID]] = []
         self._unverified: set[UUID] = set()
         self._due: list[tuple[datetime, UUID]] = []
-        # What is still to come: its time, its order among equals, and the step.
         self._coming: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = 0
         self._looks = 0
-        # A settlement carries them out: after what is overdue, before it fills the seats.
-        self._planned_seats = deque(event for event in log if _is_simulated_by_plan(event))
+        self._planned_seats = deque(filter(is_plan_behaviour, log))
         for event in log:
             self._plan(event.at, self._step_of_event(event))
         if change:
@@ -106,7 +104,7 @@ class Simulation:
         keeps = self.policy.keeps_place(person.misses)
         kind = EventType.DECAYED if keeps else EventType.LAPSED
         self._move(person, kind, Status.WAITLIST if keeps else Status.INACTIVE)
-        person.can_go_back = True
+        person.lost = "MISS"
         self._touch(person.eligible_at)
 
     def _fill(self) -> None:
@@ -129,21 +127,21 @@ class Simulation:
 
     def _move(self, person: PersonState, event: EventType, to: Status) -> None:
         """Move a person, and plan what follows from it."""
-        before = person.status
+        before, offered = person.status, Status.PENDING_ACKNOWLEDGMENT
         place = person.place if before is Status.WAITLIST else None
         if place:
             self.queue.remove((*place, person.id))
         self.held += to.holds_seat - bool(before and before.holds_seat)
-        offered = Status.PENDING_ACKNOWLEDGMENT
         self._pending += (to is offered) - (before is offered)
         person.status, person.ticket, person.tie, person.deadline = to, None, None, None
-        person.can_go_back, person.not_before, person.accept_until = False, None, None
+        person.lost = "END" if to is Status.INACTIVE else ""
+        person.not_before = person.accept_until = None
+        if place or before is None:
+            behind = self.policy.places_lost(person.misses)
+            person.former_place = place or (self.next_ticket + behind, len(self.events) + 1)
         if to is Status.WAITLIST:
             self._queue_up(person)
         elif to is Status.PENDING_ACKNOWLEDGMENT:
-            behind = self.policy.places_lost(person.misses)
-            joins = (self.next_ticket + behind, len(self.events) + 1)
-            person.before_offer = place or joins
             zone = self.behaviours.of[person.id].zone(person.offers)
             person.eligible_at, person.deadline = None, self.policy.deadline(self.now, zone)
             heappush(self._due, (person.deadline, person.id))
@@ -217,18 +215,20 @@ class Simulation:
     def _step_of_event(self, event: LoggedEvent) -> Callable[[], None]:
         """Return the step that a row of the log makes by itself; most only settle the line."""
         who, kind = event.application_id, event.event
-        if _is_simulated_by_plan(event):
+        if is_plan_behaviour(event):
             return lambda: None
         if who is None:
             return lambda: self._take_job_event(event)
-        if kind == EventType.APPLIED:
-            return lambda: self._apply(event, who)
-        if kind == EventType.VERIFIED:
-            return lambda: self._verify(self.people[who])
-        if kind == EventType.REINSTATED:
-            return lambda: self._give_place_back(self.people[who])
-        if kind in WISHES:
-            return lambda: self._wish(self.people[who], kind, event.data.get(WISHES[kind]))
+        steps: dict[str, Callable[[], None]] = {
+            EventType.APPLIED: lambda: self._apply(event, who),
+            EventType.VERIFIED: lambda: self._verify(self.people[who]),
+            EventType.REINSTATED: lambda: self._give_place_back(self.people[who], event),
+            **dict.fromkeys(
+                WISHES, lambda: self._wish(self.people[who], kind, event.data.get(WISHES[kind]))
+            ),
+        } | {each: lambda: self._note_contest(self.people[who], kind) for each in OF_CONTESTS}
+        if step := steps.get(kind):
+            return step
         waited = event.from_status == Status.WAITLIST and event.to_status == Status.INACTIVE
         if kind == EventType.CLOSED_OUT or (waited and kind != EventType.LAPSED):
             return lambda: self._leave(self.people[who], EventType(kind))
@@ -282,17 +282,18 @@ class Simulation:
         if person.status in (Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT):
             self._move(person, kind, Status.INACTIVE)
 
-    def _give_place_back(self, person: PersonState) -> None:
-        if not person.can_go_back:
+    def _note_contest(self, person: PersonState, kind: str) -> None:
+        if person.lost and person.status is Status.INACTIVE:
+            self._record(kind, person)
+
+    def _give_place_back(self, person: PersonState, event: LoggedEvent) -> None:
+        if person.lost != ("MISS" if "missed" in event.data else "END"):
             return
         if person.status is Status.WAITLIST:
             self.queue.remove((*person.place, person.id))
-        person.status, person.can_go_back = Status.WAITLIST, False
-        person.ticket, person.tie = person.before_offer
-        person.misses, person.eligible_at = person.misses - 1, None
+        if person.lost == "MISS":
+            person.misses, person.eligible_at = person.misses - 1, None
+        person.status, person.lost = Status.WAITLIST, ""
+        person.ticket, person.tie = person.former_place
         insort(self.queue, (person.ticket, person.tie, person.id))
         self._record(EventType.REINSTATED, person)
-
-
-def _is_simulated_by_plan(event: LoggedEvent) -> bool:
-    return event.event == EventType.CAPACITY_CHANGED and PLANNED_SEATS in event.data

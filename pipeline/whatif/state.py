@@ -48,7 +48,11 @@ class Change:
 
 @dataclass(slots=True)
 class PersonState:
-    """Person in a simulated line. `before_offer` is the place that a miss can give back."""
+    """Person in a simulated line.
+
+    `former_place` is the one before the last seat, miss or end. `lost`: what cost it, a MISS or an
+    END, if it can be given back.
+    """
 
     id: UUID
     status: Status | None = None
@@ -60,8 +64,8 @@ class PersonState:
     accept_until: datetime | None = None
     verify_by: datetime | None = None
     deadline: datetime | None = None
-    before_offer: tuple[int, int] = (0, 0)
-    can_go_back: bool = False
+    former_place: tuple[int, int] = (0, 0)
+    lost: str = ""
     offers: int = 0
     reviews: int = 0
 

@@ -13,6 +13,8 @@ KIND_WORDS: dict[str, str] = {
     EventType.DECAYED: "Deadline missed",
     EventType.REINSTATED: "Place given back",
     EventType.PLACED: "Place drawn",
+    EventType.CONTESTED: "Look again: received",
+    EventType.CONTEST_ANSWERED: "Look again: answer",
     Outcome.LAPSED: "Application ended",
     Outcome.WITHDRAWN: "Withdrawal",
     Outcome.REMOVED: "Removed from the line",

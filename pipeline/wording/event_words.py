@@ -15,7 +15,6 @@ from pipeline.domain.states import (
     EventType,
     Outcome,
     Reason,
-    ReinstatementReason,
     Status,
 )
 from pipeline.wording.english import capitalized
@@ -124,6 +123,12 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
         "Released: the job was closed",
         "Job closed",
     ),
+    EventType.CONTESTED: EventWords(
+        "wait", "asked to look again", "Asked you to look again", "You asked to look again"
+    ),
+    EventType.CONTEST_ANSWERED: EventWords(
+        "plain", "was answered: look again", "Answered: look again", "The company looked again"
+    ),
     EventType.JOB_CREATED: EventWords("plain", "Job created"),
     EventType.JOB_OPENED: EventWords("good", "Job opened"),
     EventType.JOB_PAUSED: EventWords("warn", "Job paused"),
@@ -159,6 +164,8 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.WITHDRAWN: "Withdrew",
     EventType.REMOVED: "Removed, rejected or hired",
     EventType.CLOSED_OUT: "Released when the job closed",
+    EventType.CONTESTED: "Asked to look again",
+    EventType.CONTEST_ANSWERED: "Answered: look again",
 } | {
     event: EVENT_WORDS[event].log
     for event in (
@@ -244,12 +251,6 @@ REASON_WORDS: dict[Reason, str] = {
     Reason.IMPORT_UNDONE: "added by mistake",
 }
 
-REINSTATEMENT_WORDS: dict[ReinstatementReason, str] = {
-    ReinstatementReason.ACCOMMODATION: "an accommodation for the applicant",
-    ReinstatementReason.OUR_ERROR: "an error on the company's side",
-    ReinstatementReason.MAIL_FAILURE: "an email that did not arrive in time",
-}
-
 ACTOR_WORDS: dict[str, str] = {
     ActorKind.SYSTEM: "by the system",
     ActorKind.APPLICANT: "by the applicant",
@@ -284,11 +285,6 @@ def words_of_event(event: Loggable) -> EventWords:
 def reason_word_choices() -> list[tuple[str, str]]:
     """Return the reasons that a decision can have with their labels, as form choices."""
     return [(reason.value, capitalized(REASON_WORDS[reason])) for reason in CHOSEN_REASONS]
-
-
-def reinstatement_word_choices() -> list[tuple[str, str]]:
-    """Return every reason for giving a place back with its label, as form choices."""
-    return [(reason.value, capitalized(words)) for reason, words in REINSTATEMENT_WORDS.items()]
 
 
 def status_event_words(word: str) -> str:

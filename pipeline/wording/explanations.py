@@ -201,7 +201,7 @@ def explain_moved_position(change: PlaceChange) -> str:
             are = plural(change.people, "is", "are")
             return (
                 f"{who} {are} ahead of you again, because the company cancelled their missed"
-                f" deadline. You moved back by {by}."
+                f" deadline or a decision. You moved back by {by}."
             )
         case EventType.APPLIED | EventType.DECAYED:
             came = plural(change.people, "has", "have")
@@ -217,7 +217,7 @@ _OWN_CHANGES = {
     EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
     EventType.PLACED: "The order was drawn by lot, and this gave you your place.",
     EventType.DECAYED: "You missed a deadline, so your place is further back now.",
-    EventType.REINSTATED: "The company gave you back the place from before a missed deadline.",
+    EventType.REINSTATED: "The company gave you back the place you had before.",
 }
 
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any, Protocol
 
+from pipeline.domain.contests import ANSWER, ANSWER_BY, ContestAnswer
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
@@ -25,6 +26,7 @@ from pipeline.domain.states import (
     Reason,
     Status,
 )
+from pipeline.wording.contest_words import CONTEST_REASON_WORDS
 from pipeline.wording.english import (
     capitalized,
     count,
@@ -32,7 +34,7 @@ from pipeline.wording.english import (
     plural,
     time_in_words,
 )
-from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
+from pipeline.wording.event_words import REASON_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
@@ -65,6 +67,8 @@ class Reader(Enum):
     }
 
 
+# A place that was given back although no deadline had been missed.
+AFTER_REMOVAL = "removal"
 _DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line.{quiet}"
 
 # A sentence for each kind of event, or for each status or outcome it can lead to.
@@ -130,6 +134,10 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The company gave {they} back the place in line from before the missed deadline of {given}."
         " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
     ),
+    (EventType.REINSTATED, AFTER_REMOVAL): (
+        "The company took its decision back and gave {they} the former place in line. Its reason:"
+        " {why_back}."
+    ),
     (EventType.PLACED, None): (
         "The order of everyone in line was drawn by lot, and this gave {they} {their} place. "
         "People who apply later join behind."
@@ -164,6 +172,21 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.CLOSED_OUT, Outcome.JOB_CLOSED): (
         "The company closed the job before {they} had a confirmed seat, so the application ended."
+    ),
+    (EventType.CONTESTED, None): (
+        "{They} asked the company to look again at how the application ended. The company is to "
+        "answer by {answer_by}."
+    ),
+    (EventType.CONTEST_ANSWERED, ContestAnswer.UPHELD): (
+        "The company looked again at {their} application, which stays ended. Its reason: "
+        "{why_answered}."
+    ),
+    (EventType.CONTEST_ANSWERED, ContestAnswer.CHANGED): (
+        "The company looked again and gave {they} the former place back. Its reason: "
+        "{why_answered}."
+    ),
+    (EventType.CONTEST_ANSWERED, ContestAnswer.DROPPED): (
+        "The request to look again ended without an answer, because {their} data was erased."
     ),
     (EventType.JOB_CREATED, None): "The company created the job, with {seats}.",
     (EventType.JOB_OPENED, None): "The company opened the job: people can apply.",
@@ -224,7 +247,9 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         "loss": _sentence_of_loss(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
-        "why_back": REINSTATEMENT_WORDS.get(reason, ""),
+        "why_back": CONTEST_REASON_WORDS.get(reason, ""),
+        "why_answered": CONTEST_REASON_WORDS.get(reason, ""),
+        "answer_by": time_in_words(event.data.get(ANSWER_BY), zone),
         "given": time_in_words(event.data.get("missed"), zone),
         "planned": time_in_words(event.effective_at, zone),
         "drawn": count(event.data.get("drawn", 0), "application"),
@@ -232,8 +257,10 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     }
     kind = EventType(event.event)
     unverified = UNVERIFIED if event.data.get("verify_by") else None
+    is_removal = kind is EventType.REINSTATED and "missed" not in event.data
+    answer = AFTER_REMOVAL if is_removal else event.data.get(ANSWER)
     facts_told = [each for each in _FACTS if each in event.data]
-    known = filter(None, (unverified, *facts_told, event.outcome, event.to_status))
+    known = filter(None, (answer, unverified, *facts_told, event.outcome, event.to_status))
     for what in (*known, None):
         template = SENTENCES.get((kind, what))
         if template:

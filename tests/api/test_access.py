@@ -83,6 +83,9 @@ NEW_JOB = {"title": "Cook", "capacity": 1}
 BOB = {"name": "Bob", "email": "bob@example.org"}
 REMOVED = {"outcome": "REMOVED"}
 BACK = {"reason": "OUR_ERROR"}
+WHY = {"text": "Why?"}
+STANDS = {"answer": "UPHELD", "reason": "DECISION_STANDS"}
+NO_CONTEST = "/applications/{application}/contests/00000000-0000-7000-8000-000000000000/answer"
 ANY_TIME = {"not_before": None}
 ASKED = {"accept_until": None}
 GUESS = {"email": "bob@example.org", "code": "123456"}
@@ -119,6 +122,10 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/jobs/{job}/reports", None, (401, 401, 403, 403, 200, 200, 404)),
     ("post", "/applications/{application}/acknowledge", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/verify", None, (401, 401, 200, 404, 403, 403, 404)),
+    ("post", "/applications/{application}/contests", WHY, (401, 401, 409, 404, 403, 403, 404)),
+    ("GET", "/applications/{application}/contests", None, (401, 401, 200, 404, 200, 200, 404)),
+    ("post", NO_CONTEST, STANDS, (401, 401, 403, 404, 403, 404, 404)),
+    ("GET", "/contests", None, (401, 401, 403, 403, 200, 200, 200)),
     ("post", "/applications/{application}/defer", ANY_TIME, (401, 401, 409, 404, 403, 403, 404)),
     ("post", "/applications/{application}/preaccept", ASKED, (401, 401, 409, 404, 403, 403, 404)),
     ("post", "/applications/{application}/withdraw", None, (401, 401, 200, 404, 403, 403, 404)),

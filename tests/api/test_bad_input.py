@@ -73,6 +73,7 @@ class Scene:
             "task_id": str(background_tasks.dead_sleep(company.id)),
             "planned_id": str(planned(offered.job_id).id),
             "schedule_id": str(make_schedule(company)),
+            "contest_id": "00000000-0000-7000-8000-000000000000",
             "email_id": "00000000-0000-7000-8000-000000000000",
             "file_id": "00000000-0000-7000-8000-000000000000",
             "type_key": "demo.sleep",

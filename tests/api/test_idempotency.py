@@ -13,9 +13,9 @@ from pipeline.limits import idempotency
 from pipeline.maintenance.expired_rows import remove_expired_rows
 from pipeline.models import Application, Event, IdempotencyRecord
 from tests.support import keyed_posts
-from tests.support.callers import Caller, code_of, key_of, leave, pointers
+from tests.support.callers import Caller, code_of, key_of, leave, pointers, replayed, told
 from tests.support.clock import database_now
-from tests.support.keyed_posts import EVERY_POST, POSTS, Sent, replayed, told
+from tests.support.keyed_posts import EVERY_POST, POSTS, Sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

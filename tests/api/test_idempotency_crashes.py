@@ -19,10 +19,10 @@ from jobs.models import Job
 from pipeline.limits import idempotency
 from pipeline.models import Application, DecisionNote, Event, IdempotencyRecord
 from tests.support import factories, keyed_posts
-from tests.support.callers import code_of, key_of
+from tests.support.callers import code_of, key_of, replayed
 from tests.support.environment import ROOT
 from tests.support.invariants import assert_line_is_sound
-from tests.support.keyed_posts import Sent, replayed
+from tests.support.keyed_posts import Sent
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)

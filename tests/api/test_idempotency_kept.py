@@ -13,9 +13,9 @@ from jobs.models import ApiKey, Job, Scope
 from pipeline.limits import idempotency
 from pipeline.models import Application, IdempotencyRecord
 from tests.support import factories, keyed_posts
-from tests.support.callers import NEW_JOB, Caller, code_of, signed_in
+from tests.support.callers import NEW_JOB, Caller, code_of, replayed, signed_in, told
 from tests.support.clock import let_time_pass
-from tests.support.keyed_posts import Sent, key_of, replayed, told
+from tests.support.keyed_posts import Sent, key_of
 from tests.support.together import together
 from tests.support.waiting import eventually
 

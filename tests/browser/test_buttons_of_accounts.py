@@ -175,6 +175,32 @@ def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world:
     assert factories.fresh(waiting).not_before is None
 
 
+def test_an_end_is_looked_at_again(browser_page: OpenPage, site: Site, world: World) -> None:
+    applicants, companies = browser_page(), browser_page()
+    sign_in_applicant(applicants.context, site.url, world.applicant)
+    applicants.goto(f"/me/applications/{world.ended.id}/")
+    they = Hands(applicants, "mouse")
+    they.follow("Ask the company to look again…")
+    they.fill("What should the company know?", "You read the wrong page.")
+    they.press("Send to the company")
+    shows(applicants, "Sent. The company looks again")
+
+    sign_in_staff(companies.context, site.url, world.owner)
+    companies.goto("/company/")
+    we = Hands(companies, "mouse")
+    we.follow("Look again")
+    we.follow(world.applicant.name)
+    we.follow("Answer…")
+    companies.get_by_label("Give the former place back: an error on the company's side").check()
+    we.fill("Your answer to the applicant", "You are right.")
+    we.press("Send the answer")
+
+    shows(companies, "Answered. We email the applicant.")
+    assert factories.status_of(world.ended) == "PENDING_ACKNOWLEDGMENT"
+    applicants.goto(f"/me/applications/{world.ended.id}/")
+    shows(applicants, "You are right.")
+
+
 def test_an_applicant_says_yes_in_advance(page: Page, site: Site, world: World) -> None:
     waiting = world.my_place
     sign_in_applicant(page.context, site.url, world.applicant)

@@ -11,9 +11,10 @@ from jobs.keys import create_api_key
 from jobs.models import ApiKey, Company, Membership, Role, Scope, User
 from jobs.policies import Policy
 from pipeline.domain.states import Actor, ActorKind, Outcome
-from pipeline.models import Application
+from pipeline.models import Application, Contest
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.apply import apply
+from pipeline.services.contest import contest
 from pipeline.services.job_templates import keep_job_template
 from pipeline.services.lifecycle import Posting, close_job, create_job, pause_job
 from pipeline.services.remove import remove
@@ -34,6 +35,8 @@ NAMES = (
 ).split(", ")
 TEXT = "Build ledgers that balance.\n\nYou write Python, and you like it when a race is impossible."
 
+ASKED = "My certificate is from last year.\n\nIt is on page 2 of what I sent you."
+
 
 @dataclass
 class World:
@@ -51,6 +54,8 @@ class World:
     offered: Application
     waiting: Application
     missed: Application
+    ended: Application
+    asked: Contest
     template: UUID
     work: Work
     webhooks: Webhooks
@@ -62,6 +67,11 @@ class World:
     def my_place(self) -> Application:
         """The applicant's own application that waits, in the paused job."""
         return Application.objects.get(job_id=self.paused, applicant=self.applicant)
+
+    @property
+    def names_of_contest(self) -> dict[str, UUID]:
+        """The parts of the address at which the contest is answered."""
+        return {"application_id": self.asked.application_id, "contest_id": self.asked.id}
 
     @property
     def actor(self) -> Actor:
@@ -87,6 +97,10 @@ def make_world() -> World:
             _apply(each, person)
     pause_job(job_id=paused, actor=actor)
     close_job(job_id=closed, actor=actor)
+    auditor = _job(company, actor, "Auditor", seats=1)
+    ended, other = _apply(auditor, me), _apply(auditor, people[4])
+    for each in (ended, other):
+        _end(each, Outcome.REJECTED, actor)
     offer = _job(company, actor, "Site reliability engineer", seats=1, first=True)
     return World(
         company=company,
@@ -101,6 +115,8 @@ def make_world() -> World:
         offered=_apply(offer, me),
         waiting=crowd[16],
         missed=crowd[9],
+        ended=ended,
+        asked=contest(application_id=other.id, text=ASKED, actor=factories.owner_of(other)),
         template=keep_job_template(job=factories.row_of(job), name="Engineer").id,
         work=make_work(company.id, job, owner.id),
         webhooks=make_webhooks(company.id),

@@ -62,6 +62,8 @@ ACTIVE                  REJECT       INACTIVE                REMOVED            
 ACTIVE                  HIRE         INACTIVE                REMOVED            HIRED
 WAITLIST                CLOSE_OUT    INACTIVE                CLOSED_OUT         JOB_CLOSED
 PENDING_ACKNOWLEDGMENT  CLOSE_OUT    INACTIVE                CLOSED_OUT         JOB_CLOSED
+INACTIVE                CONTEST      INACTIVE                CONTESTED          -
+INACTIVE                ANSWER_CONTEST  INACTIVE             CONTEST_ANSWERED   -
 """
 ROWS = [[None if word == "-" else word for word in row.split()] for row in LEGAL.split("\n") if row]
 EXPECTED = {(status, move): tuple(rest) for status, move, *rest in ROWS}
@@ -76,6 +78,7 @@ def ids(pair: tuple[Any, ...]) -> str:
 # Moves of which one needs the other half of all applications.
 OF_UNVERIFIED = {"VERIFY", "EXPIRE"}
 OF_VERIFIED = set("SEAT OFFER PROMOTE ACKNOWLEDGE EXTEND REINSTATE DEFER PREACCEPT".split())
+OF_VERIFIED |= {"CONTEST", "ANSWER_CONTEST"}
 
 
 @pytest.mark.parametrize("verified", [True, False, None])
@@ -141,8 +144,10 @@ def state_of(job_id: Any) -> tuple[Any, ...]:
     return list(rows), Job.objects.filter(id=job_id).values()[0], Event.objects.count()
 
 
-# Only a draw places anybody: see tests/services/test_lottery.py.
-LIVE_PAIRS = [pair for pair in EXPECTED if pair[0] and pair[1] != "PLACE"]
+# Only a draw places anybody, and only some ends are contested: see tests/services/test_lottery.py
+# and test_contest.py.
+ELSEWHERE = {"PLACE", "CONTEST", "ANSWER_CONTEST"}
+LIVE_PAIRS = [pair for pair in EXPECTED if pair[0] and pair[1] not in ELSEWHERE]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,8 +11,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pipeline.domain.states import EventType, Outcome
-from pipeline.notifications.email_facts import Facts
-from pipeline.notifications.messages import MAILS, event_has_message, message_for, reminder_message
+from pipeline.notifications.message_parts import Facts
+from pipeline.notifications.messages import (
+    MAILS,
+    event_has_message,
+    message_for,
+    reminder_message,
+)
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(
@@ -72,6 +77,7 @@ def test_an_offer_begins_with_its_deadline_in_utc_and_its_link() -> None:
         (Row("DEADLINE_EXTENDED", "PENDING_ACKNOWLEDGMENT"), "More time"),
         (Row("REINSTATED", "WAITLIST"), "You have your place back"),
         (Row("DECAYED", "WAITLIST"), "You missed the deadline"),
+        (Row("CONTESTED", "INACTIVE", "INACTIVE", "REJECTED"), "You asked"),
         (ended(Outcome.LAPSED, "LAPSED"), "has ended: too many missed deadlines"),
         (ended(Outcome.REMOVED), "removed you from the line"),
         (ended(Outcome.REJECTED), "has decided on your application"),

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from tests.properties.contested import give_back
 from tests.properties.planned import Planned, Refused, change_planned
 from tests.properties.quiet import after_running
 from tests.properties.standing import Standing
@@ -79,7 +80,7 @@ class Model:
         if event != "DEADLINE_EXTENDED":
             who.deadline, who.extended, who.since = None, False, self.now
             joins_at = self.next_ticket + self.policy["penalty_places"] * who.misses
-            if to == "PENDING_ACKNOWLEDGMENT":
+            if to == "PENDING_ACKNOWLEDGMENT" or (to == "ACTIVE" and before is None):
                 who.before_offer = (who.ticket or joins_at, who.tie or len(self.log) + 1)
         who.ticket = who.tie = who.not_before = who.accept_until = None
         who.status, who.last_event = to, event
@@ -126,12 +127,14 @@ class Model:
         who.eligible_at = self.now + timedelta(seconds=self.policy["cooldown_seconds"])
         who.given_back = False
         if most is not None and who.misses > most:
-            who.miss = self.step(who, "LAPSED", "INACTIVE", outcome="LAPSED", effective=deadline)
+            self.end(who, "LAPSED", "LAPSED", effective=deadline)
+            who.miss = who.end
         else:
             who.miss = self.step(who, "DECAYED", "WAITLIST", effective=deadline)
 
     def end(self, who: Standing, event: str, outcome: str, **more: Any) -> None:
-        self.step(who, event, "INACTIVE", outcome=outcome, **more)
+        who.end_place = (who.ticket, who.tie) if who.ticket and who.tie else who.before_offer
+        who.end = self.step(who, event, "INACTIVE", outcome=outcome, **more)
 
     def eligible(self) -> list[Standing]:
         proved = [p for p in self.queue if p.verify_by is None]
@@ -231,14 +234,7 @@ class Model:
         later = [p for p in others if p.applied_at > who.applied_at and not p.verify_by]
         if later or not who.miss:
             raise Refused("NotReinstatable")
-        before, who.status, who.last_event = who.status, "WAITLIST", "REINSTATED"
-        rest = [p for p in self.queue if p is not who]
-        who.outcome = who.ended_at = who.eligible_at = None
-        who.misses, who.since, who.given_back = who.misses - 1, self.now, True
-        who.ticket, who.tie = who.before_offer
-        who.to_be_passed_by = max(0, who.ticket - self.next_ticket)
-        self.queue = sorted([*rest, who], key=lambda p: (p.ticket, p.tie))
-        self.fill(self.write("REINSTATED", who, before=before, after="WAITLIST", cause=who.miss))
+        give_back(self, who)
 
     def extend(self, who: Standing, seconds: int) -> None:
         if who.last_event in ("DECAYED", "LAPSED"):

@@ -34,3 +34,7 @@ class Standing:
     before_offer: tuple[int, int] = (0, 0)
     miss: int | None = None
     given_back: bool = False
+    end: int | None = None
+    end_place: tuple[int, int] = (0, 0)
+    contested: int | None = None
+    asks: bool = False

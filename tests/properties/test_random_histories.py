@@ -33,8 +33,8 @@ from pipeline.services.settle import seconds_until_settlement, settle, settle_ne
 from pipeline.services.update_job import JobChanges, update_job
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
-from tests.properties.beside import Beside
 from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
+from tests.properties.contest_rules import ContestRules
 from tests.properties.planned import Planned, cancel, plan
 from tests.properties.quiet import NONE
 from tests.properties.standing import Standing
@@ -85,7 +85,7 @@ rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
 
 
-class History(Beside, RuleBasedStateMachine):
+class History(ContestRules, RuleBasedStateMachine):
     """One job, everything that can happen to it, and the model beside it."""
 
     replayed = 0

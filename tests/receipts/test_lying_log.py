@@ -82,6 +82,10 @@ def seat_somebody_who_had_left(rows: Rows, line: list[Application]) -> None:
     add(rows, line[2], "PROMOTED", "PENDING_ACKNOWLEDGMENT")
 
 
+def move_while_contested(rows: Rows, line: list[Application]) -> None:
+    add(rows, line[2], "NOTED", "WAITLIST", ticket=0)
+
+
 def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
     """A receipt that the site signs for a log of its own making."""
     kept = {k: v for k, v in issue_receipt(me.id).items() if k not in ("key", "signature")}
@@ -98,6 +102,7 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
         (move_while_saying_yes, "said yes and changed the place"),
         (give_back_what_nobody_held, "gave back a place that this person never held"),
         (count_a_miss_too_early, "counts as missed a deadline that had not passed"),
+        (move_while_contested, "noted an end and changed the place"),
         (seat_somebody_who_had_left, "gave a seat to somebody who had left"),
     ],
 )

@@ -24,6 +24,7 @@ from pipeline.models import (
     WebhookAttempt,
     WebhookDelivery,
 )
+from pipeline.services.contest import contest
 from pipeline.services.job_templates import keep_job_template
 from pipeline.services.lifecycle import pause_job
 from pipeline.services.references import change_application_reference
@@ -33,6 +34,7 @@ from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_en
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
+from tests.support.factories import owner_of
 from tests.support.planned_seats import planned
 from tests.support.push import Browser
 
@@ -61,6 +63,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.ApplicationTag": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationReference": lambda acme: Q(company_id=acme.id),
     "pipeline.ClockAdvance": lambda acme: Q(company=acme),
+    "pipeline.Contest": lambda acme: Q(company=acme),
     "pipeline.DecisionItem": lambda acme: Q(application__job__company=acme),
     "pipeline.PendingDecision": lambda acme: Q(job__company=acme),
     "pipeline.SavedView": lambda acme: Q(job__company=acme),
@@ -200,6 +203,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "decision_id": _decision(job, owner.id).id,
         "task_id": [dead, running],
+        "contest_id": contest(application_id=third.id, text=MARKER, actor=owner_of(third)).id,
         "planned_id": planned(draft).id,
         "template_id": keep_job_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
@@ -208,8 +212,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         **_webhook(acme),
         **PLAIN,
         "membership_id": Membership.objects.get(company=home, user=owner).id,
-        "object_id": str(owner.id),
-        "id": str(owner.id),
+        **dict.fromkeys(("object_id", "id"), str(owner.id)),
     }
 
 

@@ -10,10 +10,13 @@ from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
+from pipeline.domain.contests import REASONS_OF, ContestAnswer
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Outcome, ReinstatementReason
-from pipeline.models import Application
+from pipeline.models import Application, Contest
 from pipeline.services.acknowledge import acknowledge
+from pipeline.services.answer_contest import answer_contest
+from pipeline.services.contest import contest
 from pipeline.services.defer import defer
 from pipeline.services.lifecycle import open_job, pause_job
 from pipeline.services.preaccept import preaccept
@@ -78,6 +81,28 @@ def _reinstate(job: UUID, chance: Random) -> None:
         reinstate(application_id=chance.choice(people).id, reason=reason, actor=factories.RECRUITER)
 
 
+def _reject(job: UUID, chance: Random) -> None:
+    if person := _one(job, chance, "WAITLIST", "ACTIVE", "PENDING_ACKNOWLEDGMENT"):
+        remove(application_id=person.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER)
+
+
+def _contest(job: UUID, chance: Random) -> None:
+    if person := _one(job, chance, "INACTIVE"):
+        contest(application_id=person.id, text="Why?", actor=factories.owner_of(person))
+
+
+def _answer_contest(job: UUID, chance: Random) -> None:
+    if asked := Contest.objects.filter(job_id=job, answer="").order_by("id").first():
+        answer = chance.choice((ContestAnswer.UPHELD, ContestAnswer.CHANGED))
+        answer_contest(
+            contest_id=asked.id,
+            application_id=asked.application_id,
+            answer=answer,
+            reason=chance.choice(REASONS_OF[answer]),
+            actor=factories.RECRUITER,
+        )
+
+
 def _defer(job: UUID, chance: Random) -> None:
     if person := _one(job, chance, "WAITLIST"):
         ahead = chance.choice((None, 60, factories.WINDOW, 24 * 3_600))
@@ -121,6 +146,10 @@ STEPS: list[Callable[[UUID, Random], None]] = [
     _wait,
     _wait,
     _reinstate,
+    _reject,
+    _contest,
+    _contest,
+    _answer_contest,
     _resize,
     _pause_or_resume,
 ]

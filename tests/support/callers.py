@@ -161,3 +161,16 @@ class SessionCaller(Caller):
 def member_caller(company: Company, role: Role, **how: Any) -> SessionCaller:
     """Return a caller in whose browser a new member of a company has signed in."""
     return SessionCaller(**how).as_staff(member_of(company, role))
+
+
+SAME = ("Content-Type", "ETag", "Location")
+
+
+def told(answer: Answer) -> tuple[int, bytes, list[str | None]]:
+    """Return the parts of an answer that stay the same when it is repeated."""
+    return answer.status_code, answer.content, [answer.headers.get(name) for name in SAME]
+
+
+def replayed(answer: Answer) -> bool:
+    """Tell whether an answer says that it is a repeated one."""
+    return answer.headers.get("Idempotent-Replayed") == "true"

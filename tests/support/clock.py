@@ -46,6 +46,8 @@ def let_time_pass(job_id: UUID, seconds: float) -> None:
         _shift(cursor, "jobs_jobposting", ["updated_at"], "job_id", job_id, past)
         _shift(cursor, "pipeline_application", APPLICATION_TIMES, "job_id", job_id, past)
         _shift(cursor, "pipeline_plannedseats", ["first_at", "next_at"], "job_id", job_id, past)
+        times = ["asked_at", "answer_by", "answered_at"]
+        _shift(cursor, "pipeline_contest", times, "job_id", job_id, past)
         head = _shift_log(cursor, job_id, past)
         cursor.execute("UPDATE jobs_job SET chain_head = %s WHERE id = %s", [head, job_id])
 

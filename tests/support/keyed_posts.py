@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,6 +20,7 @@ from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
 from tests.support.clock import database_now, let_time_pass
+from tests.support.contests import CONTEST_POSTS
 from tests.support.sandboxes import sandbox
 from tests.support.webhooks import endpoint
 
@@ -44,17 +46,8 @@ class Sent:
         return self.caller.post(self.path, self.body, content_type=self.content_type)
 
 
-SAME = ("Content-Type", "ETag", "Location")
-
-
-def told(answer: Answer) -> tuple[int, bytes, list[str | None]]:
-    """Return the parts of an answer that stay the same when it is repeated."""
-    return answer.status_code, answer.content, [answer.headers.get(name) for name in SAME]
-
-
-def replayed(answer: Answer) -> bool:
-    """Tell whether an answer says that it is a repeated one."""
-    return answer.headers.get("Idempotent-Replayed") == "true"
+def _sent(made: Callable[[], tuple[Caller, str, Any]]) -> Sent:
+    return Sent(*made())
 
 
 def a_job() -> Sent:
@@ -240,6 +233,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/defer": [_wish("defer", "not_before")],
     "applications/<uuid:application_id>/preaccept": [_wish("preaccept", "accept_until")],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
+    **{path: [partial(_sent, made)] for path, made in CONTEST_POSTS.items()},
     "applications/<uuid:application_id>/remove": [removal],
     "applications/<uuid:application_id>/reinstate": [reinstatement],
     "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again": [email_again],

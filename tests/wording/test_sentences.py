@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from jobs.policies import Policy
+from pipeline.domain.contests import OF_CONTESTS, REASONS_OF, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
@@ -25,8 +26,15 @@ from pipeline.domain.states import (
     ReinstatementReason,
 )
 from pipeline.line.event_log import logged_time
-from pipeline.wording.event_words import REINSTATEMENT_WORDS
-from pipeline.wording.sentences import ACCEPT_UNTIL, NOT_BEFORE, SENTENCES, Reader, sentence
+from pipeline.wording.contest_words import CONTEST_REASON_WORDS
+from pipeline.wording.sentences import (
+    ACCEPT_UNTIL,
+    AFTER_REMOVAL,
+    NOT_BEFORE,
+    SENTENCES,
+    Reader,
+    sentence,
+)
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -62,6 +70,16 @@ FACTS = {
 }
 
 
+def facts_of(event: EventType) -> dict[str, Any]:
+    """The data of a kind of event."""
+    if event in OF_CONTESTS:
+        answer = {"answer": "UPHELD", "reason": "DECISION_STANDS"}
+        return {"decay_count": 1, "answer_by": logged_time(NOON)} | (
+            answer if event == EventType.CONTEST_ANSWERED else {}
+        )
+    return FACTS | ({"reason": "OUR_ERROR"} if event == EventType.REINSTATED else {})
+
+
 @pytest.mark.parametrize("reader", Reader)
 @pytest.mark.parametrize("actor", ActorKind)
 @pytest.mark.parametrize("step", ALL, ids=str)
@@ -70,8 +88,7 @@ def test_every_event_and_outcome_has_a_sentence(
 ) -> None:
     event, to_status, outcome = step
 
-    reason = {"reason": "OUR_ERROR"} if event == EventType.REINSTATED else {}
-    said = sentence(Row(event, to_status, outcome, actor, data=FACTS | reason), reader)
+    said = sentence(Row(event, to_status, outcome, actor, data=facts_of(event)), reader)
 
     assert re.fullmatch(r"[A-Z][^{}]*\.", said)
     assert "None" not in said
@@ -83,7 +100,7 @@ def test_every_event_and_outcome_has_a_sentence(
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_an_applicant_is_you_and_a_company_reads_of_the_applicant(step: Any) -> None:
     event, to_status, outcome = step
-    row = Row(event, to_status, outcome, data=FACTS)
+    row = Row(event, to_status, outcome, data=facts_of(event))
 
     to_them, to_company = sentence(row, Reader.APPLICANT), sentence(row, Reader.COMPANY)
 
@@ -101,6 +118,8 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible.add((EventType.APPLIED, DRAW_AT))
     possible |= {(EventType.DEFERRED, NOT_BEFORE), (EventType.PREACCEPTED, ACCEPT_UNTIL)}
     possible |= {(EventType.PROMOTED, ACCEPTED_UNTIL), (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL)}
+    possible |= {(EventType.CONTEST_ANSWERED, each) for each in ContestAnswer}
+    possible.add((EventType.REINSTATED, AFTER_REMOVAL))
     possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}
     assert {key for key in SENTENCES if key not in possible} == set()
 
@@ -176,7 +195,29 @@ def test_every_reason_for_giving_a_place_back_is_said(reason: ReinstatementReaso
     facts = {"reason": reason.value, "missed": logged_time(NOON)}
     said = sentence(Row("REINSTATED", "WAITLIST", data=facts), Reader.APPLICANT)
 
-    assert f"12:00 UTC on 1 March 2026. Its reason: {REINSTATEMENT_WORDS[reason]}." in said
+    assert (
+        f"12:00 UTC on 1 March 2026. Its reason: {CONTEST_REASON_WORDS[ContestReason(reason)]}."
+        in said
+    )
+
+
+ANSWERS = [(answer, reason) for answer, reasons in REASONS_OF.items() for reason in reasons]
+
+
+@pytest.mark.parametrize(("answer", "reason"), ANSWERS)
+def test_every_answer_to_a_contest_is_said(answer: ContestAnswer, reason: ContestReason) -> None:
+    facts = {"answer": answer.value, "reason": reason.value}
+    said = sentence(Row("CONTEST_ANSWERED", "INACTIVE", "REJECTED", data=facts), Reader.APPLICANT)
+
+    assert CONTEST_REASON_WORDS[reason] in said or answer is ContestAnswer.DROPPED
+    assert ("former place back" in said) == (answer is ContestAnswer.CHANGED)
+
+
+def test_a_place_after_a_decision_was_cost_by_no_deadline() -> None:
+    said = sentence(Row("REINSTATED", "WAITLIST", data={"reason": "OUR_ERROR"}), Reader.APPLICANT)
+
+    assert said.startswith("The company took its decision back and gave you the former place")
+    assert "deadline" not in said
 
 
 def test_what_never_happens_has_no_sentence() -> None:

@@ -6,12 +6,13 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
-from pipeline.api.openapi.descriptions import field_description
+from pipeline.api.openapi.descriptions_of_types import field_description
 from pipeline.api.openapi.schemas import Schema
 from pipeline.api.v1.fields import METADATA_KEY
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 
 _ONE_LINE = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029"
+_CONTROL = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029"
 _LINE = f"^[^{_ONE_LINE}]*[^\\s{_ONE_LINE}][^{_ONE_LINE}]*$"
 _EMPTY_LINE = f"^[^{_ONE_LINE}]*$"
 _TEXT = "^[^\\x00]*$"
@@ -51,6 +52,15 @@ class TextField(OurField):
         schema = super().map_serializer_field(auto_schema, direction)
         schema.pop("minLength", None)
         return schema | {"pattern": self.blank if self.target.allow_blank else self.filled}
+
+
+class LetterField(TextField):
+    """A string of any number of lines, without control characters."""
+
+    target_class = "pipeline.api.v1.fields.Letter"
+    priority = 1
+    blank = f"^[^{_CONTROL}]*$"
+    filled = f"^[^{_CONTROL}]*[^\\s{_CONTROL}][^{_CONTROL}]*$"
 
 
 class LineField(TextField):

@@ -23,6 +23,7 @@ from pipeline.models import (
     METADATA_VALUE_LENGTH,
     WebhookDelivery,
 )
+from pipeline.selectors.contests import ContestState
 from pipeline.selectors.job_applications import ORDERS
 from pipeline.stats.idle_seats import MOST_WEEKS, USUAL_WEEKS
 from pipeline.webhooks.types import TEST, TYPES
@@ -97,6 +98,11 @@ OF_APPLICATION = Parameter(
     "application",
     "Only events of the application with this id; none for an unknown id.",
     {"type": "string"},
+)
+CONTEST_STATE = Parameter(
+    "state",
+    "Only those without an answer, those of them whose time is over, or those with one.",
+    choices_schema(ContestState),
 )
 EVENT = Parameter("event", "Only events of this kind.", choices_schema(EventType))
 POSITION = Parameter("position", "1 is the next in line.", whole_schema(1, LARGEST))
@@ -246,4 +252,5 @@ PATHS = {
     "webhook_id": "The endpoint's id.",
     "delivery_id": "The delivery's id.",
     "email_id": "The email's id.",
+    "contest_id": "The id of the request to look again.",
 }

@@ -13,6 +13,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from applicants.addresses import checked_address
 from pipeline.api.parameters import parameter_as_moment
+from pipeline.domain.contests import cleaned_text
 from pipeline.models import (
     EXTERNAL_ID_LENGTH,
     METADATA_KEY_LENGTH,
@@ -66,6 +67,17 @@ class Line(Text):
         """Return the string, stripped of surrounding blanks. Raises ValidationError."""
         text = super().to_internal_value(data)
         if _CONTROL.search(text):
+            self.fail("invalid")
+        return text
+
+
+class Letter(Text):
+    """A string of any number of lines that one person writes to another, in normal form."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the text. Raises ValidationError, also for control characters."""
+        text = cleaned_text(super().to_internal_value(data))
+        if text is None:
             self.fail("invalid")
         return text
 

@@ -13,7 +13,14 @@ from pipeline.api.v1 import (
     requests,
     sandbox,
 )
-from pipeline.api.v1.applications import decisions, emails, import_file, receipts, wishes
+from pipeline.api.v1.applications import (
+    contests,
+    decisions,
+    emails,
+    import_file,
+    receipts,
+    wishes,
+)
 from pipeline.api.v1.applications import lists as application_lists
 from pipeline.api.v1.applications import views as applications
 from pipeline.api.v1.events import timelines
@@ -67,6 +74,12 @@ urlpatterns = [
     path("applications/<uuid:application_id>/defer", wishes.Defer.as_view()),
     path("applications/<uuid:application_id>/preaccept", wishes.Preaccept.as_view()),
     path("applications/<uuid:application_id>/reinstate", decisions.ReinstatementDecision.as_view()),
+    path("applications/<uuid:application_id>/contests", contests.Contests.as_view()),
+    path(
+        "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer",
+        contests.AnswerContest.as_view(),
+    ),
+    path("contests", contests.CompanyContests.as_view()),
     path("applications/<uuid:application_id>/emails", emails.ApplicationEmails.as_view()),
     path(
         "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again",

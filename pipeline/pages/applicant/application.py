@@ -24,6 +24,12 @@ from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import read_application
+from pipeline.selectors.contests import (
+    ShownContest,
+    contests_of_application,
+    contests_stamp,
+    may_contest_until,
+)
 from pipeline.selectors.emails import emails_of_application, emails_stamp
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_last_events
@@ -52,6 +58,8 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
     # job's seq in the tag, or the page would not learn of the offer for half a minute.
     seen = read_application(application_id)
     card, plans = ApplicationCard.of(seen, job), planned_seats_of_job(job.id)
+    contests = contests_of_application(application_id)
+    until = may_contest_until(seen.application, contests, seen.now)
 
     def my_application_context() -> dict[str, Any]:
         moved = last_change_of_position(seen.application)
@@ -65,6 +73,8 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
             "more_lines": events.more,
             "emails": emails,
             "plans": plans,
+            "contests": [ShownContest.of(each, seen.now) for each in contests],
+            "contest_until": until,
             "head_seq": job.seq,
             "head_hash": bytes(job.chain_head).hex(),
         }
@@ -77,6 +87,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
         tag=(
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
+            f" {until} {contests_stamp(contests, seen.now)}"
             f" {emails_stamp(emails)} {planned_seats_stamp(plans)}"
         ),
         jobs=[job.id],

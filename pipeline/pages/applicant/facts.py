@@ -11,13 +11,15 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_cookie
 
 from jobs.models import JobStatus
-from pipeline.domain.states import Reason, ReinstatementReason
+from pipeline.domain.contests import ContestReason
+from pipeline.domain.states import Reason
 from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.pages.access import public_job
 from pipeline.pages.draws import draw_time_on_pages
 from pipeline.stats.public_facts import FEWEST_SHOWN, public_facts_of
+from pipeline.wording.contest_words import CONTEST_REASON_WORDS
 from pipeline.wording.english import capitalized
-from pipeline.wording.event_words import REASON_WORDS, REINSTATEMENT_WORDS
+from pipeline.wording.event_words import REASON_WORDS
 from pipeline.wording.explanations import explain_line
 from pipeline.wording.forecasts import NOT_KNOWN, describe_prospect
 
@@ -42,7 +44,7 @@ def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
     removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
     back = [
-        (capitalized(REINSTATEMENT_WORDS[ReinstatementReason(code)]), count)
+        (capitalized(CONTEST_REASON_WORDS[ContestReason(code)]), count)
         for code, count in counts.given_back.items()
     ]
     context = {

@@ -28,6 +28,7 @@ from pipeline.selectors.annotations import (
     possible_assignees_in_annotations,
 )
 from pipeline.selectors.applications import SeenApplication
+from pipeline.selectors.contests import ShownContest, shown_contests
 from pipeline.selectors.emails import (
     SentEmail,
     emails_of_application,
@@ -54,15 +55,16 @@ def company_application(request: HttpRequest, application_id: UUID) -> HttpRespo
     job, emails = read_job(seen.application.job_id), emails_of_application(application_id)
     decision = pending_decision_on(application_id)
     kept = annotations_of([application_id])[application_id]
+    contests = shown_contests(application_id, seen.now)
     return live_page(
         request,
         "company/application.html",
         "company/_application.html",
         build=lambda: _company_application_context(
-            request, member, seen, job, emails, decision, kept
+            request, member, seen, job, emails, decision, kept, contests
         ),
         tag=f"{job.seq}-{job.posting.version}-{emails_stamp(emails)}-{decision and decision.id}"
-        f"-{kept.stamp}",
+        f"-{kept.stamp}-{[each.is_overdue for each in contests]}",
         jobs=[job.id],
     )
 
@@ -91,6 +93,7 @@ def _company_application_context(
     emails: list[SentEmail],
     decision: PendingDecision | None,
     kept: Annotations,
+    contests: list[ShownContest],
 ) -> dict[str, Any]:
     after = request.GET.get("after", "")
     after_seq = int(after) if after.isdecimal() and len(after) < 19 else 0
@@ -113,6 +116,8 @@ def _company_application_context(
         and bool(possible_decisions_on(seen)),
         **(decision_notices(job.id, member, only=decision.id) if decision else {}),
         "may_reinstate": member.may(Action.REINSTATE) and may_offer_reinstatement(seen, job),
+        "contests": contests,
+        "may_answer": member.may(Action.ANSWER_CONTEST),
         "kept": kept,
         "may_annotate": may_annotate,
         "members": possible_assignees_in_annotations(job.company_id) if may_annotate else [],

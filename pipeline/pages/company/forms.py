@@ -25,8 +25,9 @@ from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.services.lifecycle import Posting
+from pipeline.wording.contest_words import reinstatement_reason_choices
 from pipeline.wording.english import long_duration
-from pipeline.wording.event_words import reason_word_choices, reinstatement_word_choices
+from pipeline.wording.event_words import reason_word_choices
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
@@ -282,7 +283,7 @@ class ReinstatementForm(PlainForm):
 
     reason = forms.ChoiceField(
         widget=forms.RadioSelect,
-        choices=reinstatement_word_choices(),
+        choices=reinstatement_reason_choices(),
         help_text="The applicant can read it. It stays in the job's log permanently.",
     )
     note = _note_form_field()

@@ -22,6 +22,7 @@ from pipeline.pages.access import (
     require_access,
 )
 from pipeline.pages.company import forms
+from pipeline.pages.company.contests import contests_to_answer
 from pipeline.pages.company.job_templates import job_templates_of, own_job_template
 from pipeline.pages.company.rule_groups import rule_groups
 from pipeline.pages.company.seat_bar import SeatBar
@@ -63,6 +64,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
     )
     next_url = page_url_with(request, after=str(page.rows[-1].id)) if page.more else ""
     states = [f"{job.id}{job.seq}-{job.posting.version}" for job in page.rows]
+    to_answer = contests_to_answer(member.company.id)
     now = int(read_decay_worker_for_board().now.timestamp()) // REFRESH_SECONDS
     return live_page(
         request,
@@ -70,6 +72,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
         "company/_jobs.html",
         build=lambda: {
             "member": member,
+            **to_answer,
             "glances": [(glance, SeatBar.of(glance.job)) for glance in overview_glances(page.rows)],
             "now": read_decay_worker_for_board().now,
             "status": status,
@@ -80,7 +83,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
             "next_url": next_url,
             "first_url": page_url_with(request, after=None) if request.GET.get("after") else "",
         },
-        tag=f"{states}{page.more}{now}",
+        tag=f"{states}{page.more}{now}{to_answer}",
         jobs=[job.id for job in page.rows],
     )
 

@@ -8,6 +8,7 @@ from pipeline.pages.company import (
     applications,
     board,
     bulk_decisions,
+    contests,
     decisions,
     job_actions,
     job_templates,
@@ -23,6 +24,12 @@ from pipeline.pages.company import (
 
 urlpatterns = [
     path("company/", jobs.company_jobs, name="company_jobs"),
+    path("company/look-again/", contests.company_contests, name="contests"),
+    path(
+        "company/applications/<uuid:application_id>/look-again/<uuid:contest_id>/",
+        contests.answer_application_contest,
+        name="answer_contest",
+    ),
     path("company/jobs/new/", jobs.new_job, name="new_job"),
     path("company/jobs/<uuid:job_id>/", board.board, name="board"),
     path(

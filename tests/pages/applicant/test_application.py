@@ -181,10 +181,10 @@ def test_looking_changes_nothing_and_takes_few_queries(django_assert_num_queries
 
     # session, person, application, job, emails, the application again; why it moved, the forecast,
     # its events
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         page = client.get(mine(last))
     etag = client.get(mine(last), {"fragment": "1"})["ETag"]
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         same = client.get(mine(last), {"fragment": "1"}, headers={"If-None-Match": etag})
 
     assert (page.status_code, same.status_code) == (200, 304)

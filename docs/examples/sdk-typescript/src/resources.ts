@@ -125,6 +125,22 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/preaccept`, { json: { accept_until: acceptUntil } });
   }
 
+  /** Ask the company to look again at the end, with the person's token or a portal token. */
+  contest(applicationId: string, text: string, options: Repeatable = {}): Promise<models.Contest> {
+    return this.client.call("POST", `/applications/${applicationId}/contests`, { json: { text }, ...options });
+  }
+
+  /** Answer with UPHELD or CHANGED, for a reason that fits. `text` goes to the person. */
+  answerContest(
+    applicationId: string,
+    contestId: string,
+    answer: models.ContestAnswer,
+    options: Repeatable = {},
+  ): Promise<models.Contest> {
+    const path = `/applications/${applicationId}/contests/${contestId}/answer`;
+    return this.client.call("POST", path, { json: answer, ...options });
+  }
+
   /** Withdraw, with the person's token or a portal token. */
   withdraw(applicationId: string): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/withdraw`);

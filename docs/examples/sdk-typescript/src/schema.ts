@@ -288,6 +288,60 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/applications/{application_id}/contests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the requests to look again at an application, newest first
+         * @description List the requests to look again at an application, newest first.
+         *
+         *     **Who:** The applicant, with their token or session or a portal token; and the company, with a key of scope `read` or `write` or a member's session.
+         */
+        get: operations["list_application_contests"];
+        put?: never;
+        /**
+         * Ask the company to look again at how an application ended
+         * @description Ask the company to look again at how an application ended.
+         *
+         *     For the person whose application lapsed by missed deadlines, or was removed or rejected, within 30 days. Each end can be contested once. The application stays as it ended until the company answers, which it is to do by `answer_by`.
+         *
+         *     **Who:** The applicant, with their token or session or a portal token.
+         */
+        post: operations["contest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/applications/{application_id}/contests/{contest_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a request to look again at how an application ended
+         * @description Answer a request to look again at how an application ended.
+         *
+         *     `UPHELD`: it stays as it ended. `CHANGED`: the person has the former place back in the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. Best, somebody answers who did not decide.
+         *
+         *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
+         */
+        post: operations["answer_contest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/applications/{application_id}/defer": {
         parameters: {
             query?: never;
@@ -662,6 +716,28 @@ export interface paths {
          *     **Who:** The company, with a key of scope `read` or `write`.
          */
         get: operations["list_own_requests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/contests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the requests to look again at applications to the company, newest first
+         * @description List the requests to look again at applications to the company, newest first.
+         *
+         *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
+         */
+        get: operations["list_contests"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2407,6 +2483,157 @@ export interface components {
             id: string;
             name: string;
         };
+        /**
+         * @description A request to look again at the end of an application, and its answer.
+         * @example {
+         *       "id": "019a3c5e-7f00-7000-8000-000000000001",
+         *       "application_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *       "job_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *       "seq": 1,
+         *       "contested_seq": 1,
+         *       "text": "text",
+         *       "asked_at": "2026-01-31T12:00:00.000000Z",
+         *       "answer_by": "2026-01-31T12:00:00.000000Z",
+         *       "is_overdue": true,
+         *       "answered_at": "2026-01-31T12:00:00.000000Z",
+         *       "answer": "UPHELD",
+         *       "reason": "DECISION_STANDS",
+         *       "answer_text": "text",
+         *       "answer_seq": 1,
+         *       "server_time": "2026-01-31T12:00:00.000000Z"
+         *     }
+         */
+        Contest: {
+            /**
+             * Format: uuid
+             * @description Opaque id. Knowing it gives no access.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The application that ended.
+             */
+            application_id: string;
+            /** Format: uuid */
+            job_id: string;
+            /**
+             * Format: int64
+             * @description The event that asked.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description The event that ended the application.
+             */
+            contested_seq: number;
+            /** @description What the person wrote. */
+            text: string;
+            /**
+             * Format: date-time
+             * @description When the person asked.
+             */
+            asked_at: string;
+            /**
+             * Format: date-time
+             * @description Until when the company is to answer.
+             */
+            answer_by: string;
+            /** @description Whether `answer_by` has passed without an answer. */
+            is_overdue: boolean;
+            /**
+             * Format: date-time
+             * @description When the company answered; null while it is open.
+             */
+            answered_at: string | null;
+            /** @description What the company answered: it stays (UPHELD) or changes (CHANGED). DROPPED: the person was erased before. Null while it is open. */
+            answer: components["schemas"]["ContestAnswer"] | null;
+            /** @description The reason as a code, which the log keeps. */
+            reason: components["schemas"]["ContestReason"] | null;
+            /** @description What the company wrote to the person; null without a text. */
+            answer_text: string | null;
+            /**
+             * Format: int64
+             * @description The event of the answer; null while there is none.
+             */
+            answer_seq: number | null;
+            /**
+             * Format: date-time
+             * @description The database's time when the content was read, or the change was made.
+             */
+            server_time: string;
+        };
+        /**
+         * @description Answer to a contest.
+         * @enum {string}
+         */
+        ContestAnswer: "UPHELD" | "CHANGED" | "DROPPED";
+        /**
+         * @description A company's answer. `reason` is a code for the log, `text` what the applicant reads.
+         * @example {
+         *       "answer": "UPHELD",
+         *       "reason": "DECISION_STANDS",
+         *       "text": "text"
+         *     }
+         */
+        ContestAnswerIn: {
+            /**
+             * @description What the company answered: it stays (UPHELD) or changes (CHANGED). DROPPED: the person was erased before. Null while it is open.
+             * @enum {string}
+             */
+            answer: "UPHELD" | "CHANGED";
+            /**
+             * @description The reason as a code, which the log keeps.
+             * @enum {string}
+             */
+            reason: "DECISION_STANDS" | "NO_PLACE_LEFT" | "OUR_ERROR" | "NEW_INFORMATION" | "MAIL_FAILURE" | "ACCOMMODATION";
+            /** @description What the applicant reads, also in the email. Not in the log. */
+            text?: string | null;
+        };
+        /**
+         * @description A person asks the company to look again. `text` says why, in the person's words.
+         * @example {
+         *       "text": "text"
+         *     }
+         */
+        ContestIn: {
+            /** @description Why the company should look again, in the person's words. */
+            text: string;
+        };
+        /**
+         * @description A page of a list.
+         * @example {
+         *       "data": [
+         *         {
+         *           "id": "019a3c5e-7f00-7000-8000-000000000001",
+         *           "application_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *           "job_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *           "seq": 1,
+         *           "contested_seq": 1,
+         *           "text": "text",
+         *           "asked_at": "2026-01-31T12:00:00.000000Z",
+         *           "answer_by": "2026-01-31T12:00:00.000000Z",
+         *           "is_overdue": true,
+         *           "answered_at": "2026-01-31T12:00:00.000000Z",
+         *           "answer": "UPHELD",
+         *           "reason": "DECISION_STANDS",
+         *           "answer_text": "text",
+         *           "answer_seq": 1,
+         *           "server_time": "2026-01-31T12:00:00.000000Z"
+         *         }
+         *       ],
+         *       "next_cursor": null
+         *     }
+         */
+        ContestPage: {
+            data: components["schemas"]["Contest"][];
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            next_cursor: string | null;
+        };
+        /**
+         * @description Reason for the answer to a contest.
+         * @enum {string}
+         */
+        ContestReason: "DECISION_STANDS" | "NO_PLACE_LEFT" | "OUR_ERROR" | "NEW_INFORMATION" | "MAIL_FAILURE" | "ACCOMMODATION" | "PERSON_ERASED";
         /** @description Conversion of applications to seats and hires. Shares are from 0 to 1. */
         Conversion: {
             /**
@@ -2645,7 +2872,7 @@ export interface components {
          * @description Kind of an event in the log.
          * @enum {string}
          */
-        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
         /**
          * @description A page of a list.
          * @example {
@@ -2696,6 +2923,9 @@ export interface components {
          *       "withdrawn_count": 1,
          *       "removals_by_reason": {},
          *       "reinstatements_by_reason": {},
+         *       "contested_count": 1,
+         *       "contests_changed_count": 1,
+         *       "contests_overdue_count": 1,
          *       "capacity_changes": 1,
          *       "policy_changes": 1
          *     }
@@ -2723,10 +2953,25 @@ export interface components {
             removals_by_reason: {
                 [key: string]: number | null;
             };
-            /** @description Places given back after a miss, by reason code. */
+            /** @description Places given back, by reason code. */
             reinstatements_by_reason: {
                 [key: string]: number | null;
             };
+            /**
+             * Format: int64
+             * @description How often somebody asked the company to look again at an end.
+             */
+            contested_count: number | null;
+            /**
+             * Format: int64
+             * @description How many of them got their former place back.
+             */
+            contests_changed_count: number | null;
+            /**
+             * Format: int64
+             * @description How many still wait for an answer that is overdue, now.
+             */
+            contests_overdue_count: number | null;
             /** Format: int64 */
             capacity_changes: number;
             /** Format: int64 */
@@ -2969,7 +3214,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -3676,7 +3921,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -4257,7 +4502,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_DEFERRABLE" | "NOT_PREACCEPTABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
+            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_CONTESTED" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "CONTEST_ANSWERED" | "CONTEST_TOO_LATE" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_CONTESTABLE" | "NOT_DEFERRABLE" | "NOT_PREACCEPTABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
             request_id: string | null;
             errors: components["schemas"]["FieldError"][];
             /**
@@ -5550,7 +5795,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -5615,7 +5860,7 @@ export interface components {
         WebhookChangeIn: {
             url?: string;
             description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active?: boolean;
         };
         /**
@@ -5642,7 +5887,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -5697,7 +5942,7 @@ export interface components {
             url: string;
             /** @default  */
             description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
         };
         /**
          * @description A page of a list.
@@ -5985,6 +6230,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `ALREADY_CONTESTED`: Already contested; `CLOCK_MOVING`: Clock still moving; `CONTEST_TOO_LATE`: Too late to contest; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `NOT_CONTESTABLE`: Not contestable */
+        AlreadyContestedOrClockMovingOrContestTooLateOrIdempotencyKeyInUseOrNotContestable: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `ALREADY_DECIDED`: Already decided; `CLOCK_MOVING`: Clock still moving; `DUPLICATE_SUBMISSION`: Duplicate submission; `EXTERNAL_ID_TAKEN`: External id taken; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `JOB_NOT_OPEN`: Job not open; `LIMIT_REACHED`: Limit reached; `SANDBOX_FULL`: Sandbox full */
         AlreadyDecidedOrClockMovingOrDuplicateSubmissionOrExternalIdTakenOrIdempotencyKeyInUseOrJobNotOpenOrLimitReachedOrSandboxFull: {
             headers: {
@@ -6025,6 +6282,18 @@ export interface components {
         };
         /** @description `CLOCK_LIMIT`: Clock at its end; `CLOCK_MOVING`: Clock still moving; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use */
         ClockLimitOrClockMovingOrIdempotencyKeyInUse: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `CLOCK_MOVING`: Clock still moving; `CONTEST_ANSWERED`: Contest already answered; `DUPLICATE_SUBMISSION`: Duplicate submission; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `NOT_REINSTATABLE`: Not reinstatable; `SANDBOX_FULL`: Sandbox full */
+        ClockMovingOrContestAnsweredOrDuplicateSubmissionOrIdempotencyKeyInUseOrNotReinstatableOrSandboxFull: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7090,6 +7359,144 @@ export interface operations {
             503: components["responses"]["BusyOrUnavailable"];
         };
     };
+    list_application_contests: {
+        parameters: {
+            query?: {
+                /** @description Rows per page. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The ETag of a response that you have; 304 if it is still current. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description The application's id. */
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContestPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
+    contest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to repeat the request: for 24 hours, the same body, byte by byte, gets the first response again. A response that contains a secret is not kept. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The application's id. */
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContestIn"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Contest"];
+                };
+            };
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["AlreadyContestedOrClockMovingOrContestTooLateOrIdempotencyKeyInUseOrNotContestable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
+    answer_contest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to repeat the request: for 24 hours, the same body, byte by byte, gets the first response again. A response that contains a secret is not kept. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The application's id. */
+                application_id: string;
+                /** @description The id of the request to look again. */
+                contest_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContestAnswerIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Contest"];
+                };
+            };
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["ClockMovingOrContestAnsweredOrDuplicateSubmissionOrIdempotencyKeyInUseOrNotReinstatableOrSandboxFull"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
     defer: {
         parameters: {
             query?: never;
@@ -7785,6 +8192,49 @@ export interface operations {
             503: components["responses"]["BusyOrUnavailable"];
         };
     };
+    list_contests: {
+        parameters: {
+            query?: {
+                /** @description Only those without an answer, those of them whose time is over, or those with one. */
+                state?: "OPEN" | "OVERDUE" | "ANSWERED";
+                /** @description Rows per page. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The ETag of a response that you have; 304 if it is still current. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContestPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
     list_events: {
         parameters: {
             query?: {
@@ -7798,7 +8248,7 @@ export interface operations {
                 /** @description Where to begin without a cursor: at the first event, or after the last one. */
                 start?: "beginning" | "now";
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
@@ -8329,7 +8779,7 @@ export interface operations {
                 /** @description Only events of the application with this id; none for an unknown id. */
                 application?: string;
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
@@ -10209,7 +10659,7 @@ export interface operations {
                 /** @description Only deliveries in this state. */
                 state?: "PENDING" | "DELIVERED" | "FAILED";
                 /** @description Only deliveries of this type. */
-                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             };
             header?: never;
             path: {

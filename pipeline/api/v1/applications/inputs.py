@@ -11,6 +11,7 @@ from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from pipeline.api.v1.fields import (
     Address,
     Choice,
+    Letter,
     Line,
     Metadata,
     Moment,
@@ -18,8 +19,10 @@ from pipeline.api.v1.fields import (
     Text,
     external_id_field,
 )
+from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, ContestReason
 from pipeline.domain.states import CHOSEN_REASONS, DECISIONS, Reason, ReinstatementReason
 from pipeline.models import NOTE_LENGTH
+from pipeline.wording.contest_words import ANSWER_WORDS
 
 
 class OwnApplicationIn(Shape):
@@ -119,6 +122,29 @@ class ReinstatementIn(Shape):
 
     reason = Choice(choices=[code.value for code in ReinstatementReason])
     note = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
+
+
+class ContestIn(Shape):
+    """A person asks the company to look again. `text` says why, in the person's words."""
+
+    text = Letter(max_length=TEXT_LENGTH)
+
+
+class ContestAnswerIn(Shape):
+    """A company's answer. `reason` is a code for the log, `text` what the applicant reads."""
+
+    answer = Choice(choices=[each.value for each in ANSWER_WORDS])
+    reason = Choice(choices=[each.value for answer in ANSWER_WORDS for each in REASONS_OF[answer]])
+    text = Letter(max_length=TEXT_LENGTH, allow_blank=True, allow_null=True, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a reason that does not fit the answer."""
+        answer, reason = ContestAnswer(attrs["answer"]), ContestReason(attrs["reason"])
+        if reason not in REASONS_OF[answer]:
+            fitting = ", ".join(REASONS_OF[answer])
+            why = f"With the answer {answer}, the reason is one of {fitting}."
+            _refuse_application_input("reason", why, "invalid_choice")
+        return {"answer": answer, "reason": reason, "text": attrs.get("text") or ""}
 
 
 def _refuse_application_input(name: str, why: str, code: str) -> None:

@@ -31,6 +31,9 @@ class FactsOut(TypedDict):
     withdrawn_count: Count | None
     removals_by_reason: dict[str, Count | None]
     reinstatements_by_reason: dict[str, Count | None]
+    contested_count: Count | None
+    contests_changed_count: Count | None
+    contests_overdue_count: Count | None
     capacity_changes: Count
     policy_changes: Count
 
@@ -63,6 +66,9 @@ class FactsOfJob(Endpoint):
             "withdrawn_count": counts.withdrawn,
             "removals_by_reason": dict(counts.removals),
             "reinstatements_by_reason": dict(counts.given_back),
+            "contested_count": counts.contests.asked,
+            "contests_changed_count": counts.contests.changed,
+            "contests_overdue_count": counts.contests.overdue,
             "capacity_changes": counts.seats_changed,
             "policy_changes": counts.rules_changed,
         }

@@ -162,6 +162,30 @@ class Applications(Resource):
         """Accept a seat in advance until a time, with the person's token or a portal one."""
         return self._act(application_id, "preaccept", {"accept_until": accept_until})
 
+    def contest(
+        self, application_id: str, text: str, *, idempotency_key: str | None = None
+    ) -> models.Contest:
+        """Ask the company to look again at the end, with the person's token or a portal token."""
+        path, body = f"/applications/{application_id}/contests", {"text": text}
+        made = self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
+        return cast(models.Contest, made)
+
+    def answer_contest(
+        self,
+        application_id: str,
+        contest_id: str,
+        *,
+        answer: str,
+        reason: str,
+        text: str = "",
+        idempotency_key: str | None = None,
+    ) -> models.Contest:
+        """Answer with UPHELD or CHANGED, for a reason that fits. `text` goes to the person."""
+        path = f"/applications/{application_id}/contests/{contest_id}/answer"
+        body = {"answer": answer, "reason": reason, "text": text}
+        made = self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
+        return cast(models.Contest, made)
+
     def withdraw(self, application_id: str) -> models.Application:
         """Withdraw, with the person's token or a portal token."""
         return self._act(application_id, "withdraw")

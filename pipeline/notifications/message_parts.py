@@ -1,4 +1,4 @@
-"""Facts from which an email is composed: those of its event, and names, links and times."""
+"""Parts of emails: what they are made from, and what they consist of. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Facts:
     Leaves out the applicant's own name: anyone could apply with another person's address and have
     any text emailed there. `place` is the place in line now, `prospect` says how long they will
     probably wait, `draw_at` is the time of a draw by lot that is still to come, `deadline` is the
-    one that an email about a current offer names, and `is_extended` says that it was moved back.
+    one that an email about a current offer names, `is_extended` says that it was moved back, and
+    `answer` is what the company wrote about a request to look again.
     """
 
     job_title: str
@@ -45,3 +46,38 @@ class Facts:
     deadline: datetime | None = None
     is_extended: bool = False
     draw_at: datetime | None = None
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Paragraph of an email; a link stands on a line of its own, as a button in HTML."""
+
+    text: str
+    link: str = ""
+    label: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}\n{self.link}" if self.link else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarNote:
+    """Part of an email that a calendar reads: the deadline, or that it is over."""
+
+    sequence: int
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An email without its address."""
+
+    subject: str
+    paragraphs: tuple[Paragraph, ...]
+    calendar: CalendarNote | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the plain text."""
+        return "\n\n".join(["Hello,", *map(str, self.paragraphs)]) + "\n"

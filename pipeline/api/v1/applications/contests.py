@@ -1,0 +1,204 @@
+"""Endpoints for contests: people ask a company to look at an end again, and it answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, TypedDict
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api.access import (
+    authorize_company,
+    own_application,
+    received_application,
+    seen_application,
+)
+from pipeline.api.callers import caller_of
+from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body
+from pipeline.api.idempotency import idempotent_row_id
+from pipeline.api.openapi.parameters import CONTEST_STATE, PAGED
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.pagination import page_cursor_place, page_limit, paginated
+from pipeline.api.parameters import choice_parameter
+from pipeline.api.problem_types import (
+    ALREADY_CONTESTED,
+    CLOCK_MOVING,
+    CONTEST_ANSWERED,
+    CONTEST_TOO_LATE,
+    DUPLICATE_SUBMISSION,
+    NOT_CONTESTABLE,
+    NOT_REINSTATABLE,
+    SANDBOX_FULL,
+)
+from pipeline.api.v1.applications.inputs import ContestAnswerIn, ContestIn
+from pipeline.api.v1.outputs import Count, PageOf
+from pipeline.domain.contests import ContestAnswer, ContestReason
+from pipeline.domain.permissions import Action
+from pipeline.line.company_clock import read_company_clock
+from pipeline.models import Contest
+from pipeline.selectors.contests import ContestState, contests_of_company
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.services.answer_contest import answer_contest
+from pipeline.services.contest import contest
+
+
+class ContestOut(TypedDict):
+    """A request to look again at the end of an application, and its answer."""
+
+    id: UUID
+    application_id: UUID
+    job_id: UUID
+    seq: Count
+    contested_seq: Count
+    text: str
+    asked_at: datetime
+    answer_by: datetime
+    is_overdue: bool
+    answered_at: datetime | None
+    answer: Annotated[str, ContestAnswer] | None
+    reason: Annotated[str, ContestReason] | None
+    answer_text: str | None
+    answer_seq: Count | None
+    server_time: datetime
+
+
+class Contests(Endpoint):
+    """`/applications/{id}/contests`"""
+
+    @describes(
+        "list_application_contests",
+        Tag.APPLICATIONS,
+        Action.READ_APPLICATION,
+        PageOf[ContestOut],
+        parameters=PAGED,
+        tagged=True,
+    )
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """List the requests to look again at an application, newest first."""
+        facts = seen_application(caller_of(request), application_id)
+        after: Any = page_cursor_place(request, datetime, UUID)
+        company_id, now = facts.company_id, read_company_clock(facts.company_id).now
+        page = contests_of_company(
+            company_id,
+            application_id=application_id,
+            after=after,
+            limit=page_limit(request),
+        )
+        return endpoint_answer(
+            request, paginated(page, lambda each: contest_out(each, now), contest_cursor)
+        )
+
+    @describes(
+        "contest",
+        Tag.APPLICATIONS,
+        Action.CONTEST,
+        {201: ContestOut},
+        takes=(ContestIn,),
+        refuses=(NOT_CONTESTABLE, ALREADY_CONTESTED, CONTEST_TOO_LATE, CLOCK_MOVING),
+        about="For the person whose application lapsed by missed deadlines, or was removed or"
+        " rejected, within 30 days. Each end can be contested once. The application stays as it"
+        " ended until the company answers, which it is to do by `answer_by`.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Ask the company to look again at how an application ended."""
+        caller, facts = own_application(caller_of(request), application_id, Action.CONTEST)
+        asked = contest(
+            application_id=application_id,
+            text=endpoint_body(request, ContestIn)["text"],
+            actor=caller.actor,
+            request_id=idempotent_row_id(request),
+        )
+        now = read_company_clock(facts.company_id).now
+        return Response(contest_out(asked, now), status=201)
+
+
+class AnswerContest(Endpoint):
+    """`/applications/{id}/contests/{id}/answer`"""
+
+    @describes(
+        "answer_contest",
+        Tag.APPLICATIONS,
+        Action.ANSWER_CONTEST,
+        ContestOut,
+        takes=(ContestAnswerIn,),
+        refuses=(
+            CONTEST_ANSWERED,
+            NOT_REINSTATABLE,
+            DUPLICATE_SUBMISSION,
+            CLOCK_MOVING,
+            SANDBOX_FULL,
+        ),
+        about="`UPHELD`: it stays as it ended. `CHANGED`: the person has the former place back in"
+        " the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The"
+        " applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there"
+        " is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. Best,"
+        " somebody answers who did not decide.",
+    )
+    def post(self, request: Request, application_id: UUID, contest_id: UUID) -> Response:
+        """Answer a request to look again at how an application ended."""
+        caller, facts = received_application(
+            caller_of(request), application_id, Action.ANSWER_CONTEST
+        )
+        answered = answer_contest(
+            contest_id=contest_id,
+            application_id=application_id,
+            actor=caller.actor,
+            request_id=idempotent_row_id(request),
+            **endpoint_body(request, ContestAnswerIn),
+        )
+        return Response(contest_out(answered, read_company_clock(facts.company_id).now))
+
+
+class CompanyContests(Endpoint):
+    """`/contests`"""
+
+    @describes(
+        "list_contests",
+        Tag.APPLICATIONS,
+        Action.READ_COMPANY,
+        PageOf[ContestOut],
+        parameters=(CONTEST_STATE, *PAGED),
+        tagged=True,
+    )
+    def get(self, request: Request) -> Response:
+        """List the requests to look again at applications to the company, newest first."""
+        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        after: Any = page_cursor_place(request, datetime, UUID)
+        now = read_company_clock(company_id).now
+        page = contests_of_company(
+            company_id,
+            state=choice_parameter(request, "state", ContestState),
+            after=after,
+            limit=page_limit(request),
+        )
+        return endpoint_answer(
+            request, paginated(page, lambda each: contest_out(each, now), contest_cursor)
+        )
+
+
+def contest_cursor(row: Contest) -> str:
+    """Return the cursor of the page after a contest."""
+    return encode_cursor(row.asked_at, row.id)
+
+
+def contest_out(row: Contest, now: datetime) -> ContestOut:
+    """Return a contest as both sides see it. `now` is the time of the company's clock."""
+    return {
+        "id": row.id,
+        "application_id": row.application_id,
+        "job_id": row.job_id,
+        "seq": row.seq,
+        "contested_seq": row.contested_seq,
+        "text": row.text,
+        "asked_at": row.asked_at,
+        "answer_by": row.answer_by,
+        "is_overdue": row.is_overdue(now),
+        "answered_at": row.answered_at,
+        "answer": row.answer or None,
+        "reason": row.reason or None,
+        "answer_text": row.answer_text or None,
+        "answer_seq": row.answer_seq,
+        "server_time": now,
+    }

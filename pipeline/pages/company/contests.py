@@ -1,0 +1,144 @@
+"""Pages on which a company reads who asks it to look again at an end, and answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from jobs.models import JobStatus
+from pipeline.domain.contests import (
+    REASONS_OF,
+    TEXT_LENGTH,
+    ContestAnswer,
+    ContestReason,
+)
+from pipeline.domain.permissions import Action
+from pipeline.line.company_clock import read_company_clock
+from pipeline.pages.access import (
+    current_member,
+    for_members,
+    received_application,
+    require_access,
+)
+from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.forms import LetterField, PlainForm
+from pipeline.pages.page_urls import page_place_in_url, page_url_with
+from pipeline.selectors.contests import (
+    ContestState,
+    ShownContest,
+    contests_of_application,
+    contests_of_company,
+    decider_of_contest,
+    open_contests_of_company,
+)
+from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.jobs import read_job
+from pipeline.services.answer_contest import answer_contest
+from pipeline.wording.contest_words import contest_reason_choices
+
+SHOWN = 50
+ANSWERED = "Answered. We email the applicant."
+STATE_WORDS = {
+    ContestState.OPEN: "Waiting for an answer",
+    ContestState.OVERDUE: "Overdue",
+    ContestState.ANSWERED: "Answered",
+}
+
+
+class ContestAnswerForm(PlainForm):
+    """Form for the reason of the answer, which decides it, and a text for the applicant."""
+
+    reason = forms.ChoiceField(
+        label="Answer",
+        widget=forms.RadioSelect,
+        choices=contest_reason_choices,
+        help_text="The applicant reads it. It stays in the job's log permanently.",
+    )
+    text = LetterField(
+        label="Your answer to the applicant",
+        required=False,
+        max_length=TEXT_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        help_text="We email it. It is erased with the person's data.",
+    )
+
+    @property
+    def answer(self) -> ContestAnswer:
+        """Return the answer that the chosen reason belongs to."""
+        reason = ContestReason(self.cleaned_data["reason"])
+        return next(each for each, reasons in REASONS_OF.items() if reason in reasons)
+
+
+@for_members()
+def company_contests(request: HttpRequest) -> HttpResponse:
+    """List who asked the company to look again, newest first; on request, only some of them."""
+    member = require_access(current_member(request), Action.READ_COMPANY)
+    asked = request.GET.get("state", "")
+    state = ContestState(asked) if asked in list(ContestState) else None
+    after: Any = page_place_in_url(request, "after", datetime, UUID)
+    page = contests_of_company(member.company.id, state=state, after=after, limit=SHOWN)
+    now, last = read_company_clock(member.company.id).now, page.rows[-1] if page.rows else None
+    context = {
+        "member": member,
+        "contests": [ShownContest.of(row, now) for row in page.rows],
+        "state": asked if state else "",
+        "states": STATE_WORDS.items(),
+        "next_url": page_url_with(request, after=encode_cursor(last.asked_at, last.id))
+        if last and page.more
+        else "",
+        "first_url": page_url_with(request, after=None) if after else "",
+    }
+    return render(request, "company/contests.html", context)
+
+
+@for_members(Action.ANSWER_CONTEST)
+def answer_application_contest(
+    request: HttpRequest, application_id: UUID, contest_id: UUID
+) -> HttpResponse:
+    """Show what the applicant wrote and the form for the answer; answer on POST."""
+    member, seen = received_application(request, application_id, Action.ANSWER_CONTEST)
+    found = [each for each in contests_of_application(application_id) if each.id == contest_id]
+    if not found or not found[0].is_open:
+        messages.info(request, "This was already answered, or the person's data was erased.")
+        return redirect("application", application_id=application_id)
+    form = ContestAnswerForm(request.POST or None)
+    if form.is_valid():
+        done = attempt_or_error_message(
+            request,
+            lambda: answer_contest(
+                contest_id=contest_id,
+                application_id=application_id,
+                answer=form.answer,
+                reason=ContestReason(form.cleaned_data["reason"]),
+                text=form.cleaned_data["text"],
+                actor=member.actor,
+            ),
+            done=ANSWERED,
+        )
+        if done is not None:
+            return redirect("application", application_id=application_id)
+    job, decider = read_job(seen.application.job_id), decider_of_contest(found[0])
+    context = {
+        "seen": seen,
+        "application": seen.application,
+        "job": job,
+        "tab": "board",
+        "shown": ShownContest.of(found[0], seen.now),
+        "is_closed": job.status == JobStatus.CLOSED,
+        "decided_yourself": decider is not None and decider == member.user.id,
+        "form": form,
+    }
+    status = 422 if form.errors else 200
+    return render(request, "company/answer_contest.html", context, status=status)
+
+
+def contests_to_answer(company_id: UUID) -> dict[str, Any]:
+    """Return how many wait for the company's answer, and the first of these; for its first page."""
+    rows = list(open_contests_of_company(company_id)[: SHOWN + 1])
+    return {"open_contests": len(rows), "first_contest": rows[0] if rows else None}

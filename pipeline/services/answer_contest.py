@@ -1,0 +1,106 @@
+"""Answer of a company to somebody who asked it to look again at the end of an application."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+from jobs.models import JobStatus
+from pipeline.domain.contests import (
+    ANSWER,
+    ANSWER_SEQ,
+    CONTEST_ID,
+    REASONS_OF,
+    ContestAnswer,
+    ContestReason,
+)
+from pipeline.domain.errors import ContestAnswered, ContestNotFound, NotReinstatable
+from pipeline.domain.states import Actor, Move
+from pipeline.line.lock import lock_job_of
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.misses import LastMiss, give_missed_place_back, read_last_miss
+from pipeline.line.moves import make_move
+from pipeline.line.settle import settle_due
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
+from pipeline.models import Application, Contest
+
+security = logging.getLogger("security")
+
+JOB_CLOSED = "The job is closed, so there is no place to give back."
+DRAWN_SINCE = (
+    "The order was drawn by lot since, so the former place is gone. Add the person again instead."
+)
+
+
+@line_transaction
+def answer_contest(
+    *,
+    contest_id: UUID,
+    application_id: UUID,
+    answer: ContestAnswer,
+    reason: ContestReason,
+    actor: Actor,
+    text: str = "",
+    request_id: UUID | None = None,
+) -> Contest:
+    """Answer a contest: the end stands, or the person has the former place back at once.
+
+    The answer, and what it changes, are events of the same change. `reason` fits the answer
+    (`REASONS_OF`). `text` is for the applicant and stays out of the log. `request_id` as in
+    `remove`. Raises ContestNotFound; ContestAnswered; NotReinstatable or AlreadyApplied if there is
+    no place to give back; ApplicationNotFound.
+    """
+    assert reason in REASONS_OF[answer]  # noqa: S101  callers check what they are given
+    job = lock_job_of(application_id, hold_person=True)
+    settle_due(job, only_ends=answer is not ContestAnswer.CHANGED)
+    application = job.application(application_id)
+    found = Contest.objects.filter(id=contest_id, application_id=application_id).first()
+    if found is None:
+        raise ContestNotFound
+    if not found.is_open:
+        if request_id and found.answer_request == request_id:
+            return found
+        raise ContestAnswered
+    place = place_to_give_back(job, application) if answer is ContestAnswer.CHANGED else None
+    found.answer_text, found.answer_request = text, request_id
+    seq = close_contest(job, application, found, answer=answer, reason=reason, actor=actor)
+    if place:
+        facts = {"reason": str(reason), ANSWER_SEQ: seq}
+        give_missed_place_back(job, application, place, actor=actor, facts=facts)
+    write(job, commit=True)
+    ids = {"company": str(job.company_id), "application": str(application_id)}
+    security.info("contest.answered", extra=ids | {"answer": str(answer), "reason": str(reason)})
+    return found
+
+
+def place_to_give_back(job: LockedJob, application: Application) -> LastMiss:
+    """Return the place that the end of an application cost. Raises NotReinstatable, AlreadyApplied.
+
+    Before a draw by lot, everybody only took part in it.
+    """
+    if job.status is JobStatus.CLOSED:
+        raise NotReinstatable(why=JOB_CLOSED)
+    if job.drawn_at and application.ended_at and application.ended_at < job.drawn_at:
+        raise NotReinstatable(why=DRAWN_SINCE)
+    place = read_last_miss(application)
+    place.refuse_giving_back()
+    return place
+
+
+def close_contest(
+    job: LockedJob,
+    application: Application,
+    found: Contest,
+    *,
+    answer: ContestAnswer,
+    reason: ContestReason,
+    actor: Actor,
+) -> int:
+    """Log the answer to a contest, save it, and return the event's seq. Does not write the line."""
+    facts = {CONTEST_ID: str(found.id), ANSWER: str(answer), "reason": str(reason)}
+    entry = make_move(job, application, Move.ANSWER_CONTEST, actor=actor, facts=facts)
+    found.answer, found.reason = answer, reason
+    found.answered_at, found.answered_by, found.answer_seq = job.now, actor.id, entry.seq
+    found.save(force_update=True)  # the person may have been erased: nothing is made anew
+    return entry.seq
