@@ -126,19 +126,12 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
     wait_until(lambda: not site.rows(UNSENT)[0][0], OWED_SECONDS)
     notes = f"{clients} clients of the pooler"
     told, kept = witness.acknowledged(), {n for (n,) in site.rows("SELECT n FROM witness")}
-    after = sum(at > broken for at in told.values())
-    notes += (
-        f"; {after} rows acknowledged beside the primary afterwards, {len(told.keys() - kept)} lost"
-    )
+    after, lost = sum(at > broken for at in told.values()), len(told.keys() - kept)
+    notes += f"; {after} rows acknowledged beside the primary afterwards, {lost} lost"
     cells, is_good = judge(site, crowd, slow, mail)
-    gaps = [
-        longest_gap([at for at, is_change in crowd.successes if is_change]),
-        longest_gap(watchers.read),
-    ]
-    cells[4:4] = [
-        f"{crowd.longest_wait_seconds:.0f} s",
-        f"{watchers.longest_silence(broken_at):.1f} s",
-    ]
+    changes = [at for at, is_change in crowd.successes if is_change]
+    gaps, silence = map(longest_gap, (changes, watchers.read)), watchers.longest_silence(broken_at)
+    cells[4:4] = [f"{crowd.longest_wait_seconds:.0f} s", f"{silence:.1f} s"]
     cells = [row.text, *(f"{gap:.1f} s" for gap in gaps), *cells, notes]
     return cells, is_good and told.keys() <= kept
 
@@ -167,19 +160,13 @@ def judge(
     rows = site.rows(TASKS, since="2000-01-01")
     tasks = {task: times for task, _, times in rows}
     tasks_lost = len(set(crowd.tasks) - {task for task, times in tasks.items() if times})
-    tasks_doubled = len(tasks.keys() - set(crowd.tasks)) + sum(
-        times > 1 for times in tasks.values()
-    )
+    twice = sum(times > 1 for times in tasks.values())
+    tasks_doubled = len(tasks.keys() - set(crowd.tasks)) + twice
     copies = mail.by_event()
-    unsent = [
-        each
-        for each in log_of(site)
-        if each.is_emailed
-        and each.hash not in copies
-        and not each.may_be_unsent
-        # this process, which made the slow job, sends none
-        and (each.job == crowd.job or each.event != "APPLIED")
-    ]
+    due = [each for each in log_of(site) if each.is_emailed and not each.may_be_unsent]
+    # This process, which made the slow job, sends none.
+    due = [each for each in due if each.job == crowd.job or each.event != "APPLIED"]
+    unsent = [each for each in due if each.hash not in copies]
     front = (site.folder / "front.log").read_text().splitlines()[4:]
     for each in (
         *front[:20],

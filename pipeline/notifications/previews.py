@@ -25,7 +25,8 @@ from pipeline.notifications.company_emails import (
     company_alert_email,
     company_digest_email,
 )
-from pipeline.notifications.messages import Facts, Message, message_for, reminder_message
+from pipeline.notifications.email_facts import Facts
+from pipeline.notifications.messages import Message, message_for, reminder_message
 from pipeline.notifications.rendering import render_message_as_html, rendered_calendar_entry
 
 _SITE = "https://line.example"

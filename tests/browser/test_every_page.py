@@ -85,12 +85,9 @@ APPLICANT: dict[str, Where] = {
     "my_application": _mine,
     "check_receipt": _mine,
     **dict.fromkeys(("defer_mine", "preaccept_mine"), World.ids_of_my_place),
-    "my_places": _mine,
-    "my_receipt": _mine,
-    "take_over": _mine,
+    **dict.fromkeys(("my_places", "my_receipt", "take_over"), _mine),
     "withdraw_mine": _mine,
-    "my_data": _nothing,
-    "erase_me": _nothing,
+    **dict.fromkeys(("my_data", "my_devices", "erase_me"), _nothing),
 }
 COMPANY: dict[str, Where] = {
     "company_jobs": _nothing,
@@ -174,22 +171,21 @@ ONLY_POSTED_TO = set(
     prepare_export redeliver_webhook redeliver_webhooks report_schedule run_schedule second_step
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
+    add_my_device remove_my_device
     """.split()
 )
 NO_PAGES = set(
     """
     export favicon import_refused import_sample left_icon manifest my_data_download
-    my_line_log my_receipt_file qr_code receipt_keys report_csv robots stored_file
+    my_line_log my_receipt_file qr_code receipt_keys report_csv robots stored_file service_worker
     """.split()
 )
 # Pages that another test of this room looks at in the same way: they need something first.
 ELSEWHERE = {
+    **dict.fromkeys(("dev_mail", "dev_mail_html", "dev_mails", "unsubscribe"), "test_dev_mail.py"),
     "decision": "test_deciding.py",
     "demo_sign_in": "test_three_minutes.py",
     "newest_story_email": "test_three_minutes.py",
-    "dev_mail": "test_dev_mail.py",
-    "dev_mail_html": "test_dev_mail.py",
-    "dev_mails": "test_dev_mail.py",
     "enter_code": "test_stories.py",
     "import_result": "test_importing.py",
     "mail_preview": "test_dev_mail.py",
@@ -198,7 +194,6 @@ ELSEWHERE = {
     "sandbox_email": "test_sandbox.py",
     "sandbox_emails": "test_sandbox.py",
     "test_mode": "test_sandbox.py",
-    "unsubscribe": "test_dev_mail.py",
 }
 
 

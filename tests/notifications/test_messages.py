@@ -11,13 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pipeline.domain.states import EventType, Outcome
-from pipeline.notifications.messages import (
-    MAILS,
-    Facts,
-    event_has_message,
-    message_for,
-    reminder_message,
-)
+from pipeline.notifications.email_facts import Facts
+from pipeline.notifications.messages import MAILS, event_has_message, message_for, reminder_message
 
 DEADLINE = "2026-11-22T08:00:59.000000Z"
 FACTS = Facts(

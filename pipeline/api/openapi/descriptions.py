@@ -278,19 +278,17 @@ _OF_TYPES = {
     "Webhook.failures": "Failed attempts since the last success, at any deliveries.",
     "Webhook.off_reason": "BY_HAND: a member or key switched it off. GONE: it answered 410. "
     "FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.",
-    "NewWebhook.failures": "Failed attempts since the last success, at any deliveries.",
-    "NewWebhook.off_reason": "BY_HAND: a member or key switched it off. GONE: it answered 410. "
-    "FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.",
     "WebhookAttempt.at": "When the request was made.",
     "WebhookAttempt.duration_ms": "Milliseconds from the start of our request to the end of your "
     "answer.",
-    "FullWebhookDelivery.webhook_id": "The header `webhook-id`, the same in every attempt; not the "
-    "endpoint's id.",
     "WebhookDelivery.webhook_id": "The header `webhook-id`, the same in every attempt; not the "
     "endpoint's id.",
     "WebhookAttempt.status": "The status of your program's answer; null without one.",
     "WeeklyReport.zone": "The time zone in which the week begins and ends.",
 }
+_OF_TYPES["NewWebhook.failures"] = _OF_TYPES["Webhook.failures"]
+_OF_TYPES["NewWebhook.off_reason"] = _OF_TYPES["Webhook.off_reason"]
+_OF_TYPES["FullWebhookDelivery.webhook_id"] = _OF_TYPES["WebhookDelivery.webhook_id"]
 
 
 def field_description(owner: str, name: str) -> dict[str, str]:

@@ -96,10 +96,9 @@ def _board_context(
     answer, last_promotion = status_of_promotion(shown.facts), shown.activity.last_promotion
     if shown.job.awaits_draw and shown.job.draw_at and shown.job.status == JobStatus.OPEN:
         answer = status_before_draw(shown.facts, shown.job.draw_at)
-    urls, rows = _board_page_urls(request, shown), shown.waitlist.rows
-    places = [seen.position for seen in rows if seen.position]
+    urls, is_closed = _board_page_urls(request, shown), shown.job.status == JobStatus.CLOSED
+    places = [seen.position for seen in shown.waitlist.rows if seen.position]
     is_paged = "waiting_next" in urls or "waiting_first" in urls
-    is_closed = shown.job.status == JobStatus.CLOSED
     idle = 0 if shown.seats.more or is_closed else shown.job.seats_free
     return {
         "member": member,
