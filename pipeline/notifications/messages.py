@@ -61,11 +61,8 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
     message = MAILS[event.outcome or event.event](event, facts)
     head = Paragraph(f"Log {event.seq}:{bytes(event.hash).hex()}")
     was_offered = event.from_status == Status.PENDING_ACKNOWLEDGMENT
-    calendar = message.calendar
-    if ACCEPTED_UNTIL in event.data:  # it was never offered, so no calendar has a deadline
-        was_offered = False
-    if was_offered and event.to_status != Status.PENDING_ACKNOWLEDGMENT:
-        calendar = CalendarNote(sequence=2, is_over=True)
+    ended = event.to_status != Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
+    calendar = CalendarNote(2, is_over=True) if was_offered and ended else message.calendar
     return replace(message, paragraphs=(*message.paragraphs, head), calendar=calendar)
 
 
@@ -111,9 +108,7 @@ def _applied_message(event: EventForMail, facts: Facts) -> Message:
         return _offer_message(
             event, facts, *([_message_to_put_forward(facts)] if by_company else [])
         )
-    follow = Paragraph(
-        "Track your application, or withdraw:", facts.application_link, "My application"
-    )
+    follow = Paragraph(_TRACK, facts.application_link, "My application")
     if by_company:
         subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
         return _message_from_timeline(event, facts, subject, follow, _message_to_put_forward(facts))
@@ -126,9 +121,7 @@ def _place_message(subject: str) -> Callable[[EventForMail, Facts], Message]:
 
     def compose_place_message(event: EventForMail, facts: Facts) -> Message:
         named = subject.format(job=facts.job_title, company=facts.company)
-        follow = Paragraph(
-            "Track your application, or withdraw:", facts.application_link, "My application"
-        )
+        follow = Paragraph(_TRACK, facts.application_link, "My application")
         return _message_from_timeline(event, facts, named, *_message_about_place(facts), follow)
 
     return compose_place_message
@@ -186,15 +179,6 @@ def _message_about_withdrawal(facts: Facts) -> Paragraph:
     )
 
 
-def _message_about_confirmation(event: EventForMail, facts: Facts) -> Message:
-    accepted = ACCEPTED_UNTIL in event.data
-    subject = "You have a seat for “{job}”" if accepted else "Your seat for “{job}” is confirmed"
-    follow = Paragraph(
-        "See your application, or withdraw:", facts.application_link, "My application"
-    )
-    return _message_from_timeline(event, facts, subject.format(job=facts.job_title), follow)
-
-
 def _message_about_extension(event: EventForMail, facts: Facts) -> Message:
     deadline = event.data["deadline"]
     until = time_here_and_in_utc(deadline, facts.zone)
@@ -225,6 +209,8 @@ def _notice_message(
     return compose_message
 
 
+_CONFIRMED = ("Your seat for “{job}” is confirmed", "You have a seat for “{job}”")
+_TRACK = "Track your application, or withdraw:"
 OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")
 WHAT_HAPPENED = ("See what happened:", "application_link", "My application")
 NEXT_STEPS = ("Congratulations! {company} will contact you about the next steps.", "", "")
@@ -235,7 +221,10 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.VERIFIED: _place_message("You are in line for “{job}” at {company}"),
     EventType.PROMOTED: _offer_message,
     EventType.DEADLINE_EXTENDED: _message_about_extension,
-    EventType.ACKNOWLEDGED: _message_about_confirmation,
+    EventType.ACKNOWLEDGED: lambda event, facts: _notice_message(
+        _CONFIRMED[ACCEPTED_UNTIL in event.data],
+        ("See your application, or withdraw:", "application_link", "My application"),
+    )(event, facts),
     EventType.DECAYED: _notice_message(
         "You missed the deadline for “{job}” and are back in line",
         ("See your new place, or withdraw:", "application_link", "My application"),

@@ -43,10 +43,6 @@ NEED_A_STOP = {
         "pipeline",
         "0030_deferred",
     ): "builds indexes on log and applications; older code passes nobody over",
-    (
-        "pipeline",
-        "0033_preaccepted",
-    ): "checks the applications; older code does not clear a yes in advance",
 }
 
 

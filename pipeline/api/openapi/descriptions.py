@@ -66,8 +66,7 @@ DESCRIPTIONS = {
     "duration_ms": "Milliseconds from the first line of our program to the response.",
     "updated_at": "When the line, its texts or what the company attached last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
-    "accept_until": "Before then, a seat that opens for the person is confirmed at once; null if it"
-    " has passed or was never said.",
+    "accept_until": "Until then, a seat for the person is confirmed at once; null if that is over.",
     "not_before": "Until then, the person wants no seat; null if it has passed or was never asked.",
     "ended_at": "When the application ended.",
     "errors": "The fields that were refused, if any.",
@@ -80,8 +79,7 @@ DESCRIPTIONS = {
     "hash": "SHA-256 of the event and the hash before it, in hexadecimal.",
     "head": "Seq and hash of the last event. Note them to check later that they are unchanged.",
     "id": "Opaque id. Knowing it gives no access.",
-    "idempotency_key": "Within a type, the same key returns the same task. Kept as long as "
-    "the task.",
+    "idempotency_key": "Within a type, the same key returns the same task. Kept like the task.",
     "is_new": "Whether this request created the task; otherwise it is the first task with "
     "that key.",
     "is_portal": "Whether a portal token made by the key sent it, not the key itself.",

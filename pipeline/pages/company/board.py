@@ -123,9 +123,7 @@ def _board_context(
             shown.job, shown.job.capacity + 1, _eligible_on_board(shown)[:1]
         ),
         "may": _permitted_buttons_on_board(member, shown.job),
-        "cooling": _held_on_board(shown, "eligible_at"),
-        "deferring": _held_on_board(shown, "not_before"),
-        "accepting": _held_on_board(shown, "accept_until"),
+        **{name: _held_on_board(shown, column) for name, column in RUNNING_ON_BOARD.items()},
         "on_resuming": _resuming_on_board(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
@@ -169,6 +167,14 @@ def _permitted_buttons_on_board(member: Member, job: Job) -> dict[str, bool]:
         "copy": closed and member.may(Action.CREATE_JOB),
         "close": member.may(Action.CLOSE_JOB) and status in (JobStatus.OPEN, JobStatus.PAUSED),
     }
+
+
+# What the board marks while a time of a person on the waitlist is ahead.
+RUNNING_ON_BOARD = {
+    "cooling": "eligible_at",
+    "deferring": "not_before",
+    "accepting": "accept_until",
+}
 
 
 def _held_on_board(shown: Board, column: str) -> set[UUID]:

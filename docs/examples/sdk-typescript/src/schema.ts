@@ -2113,7 +2113,7 @@ export interface components {
             not_before: string | null;
             /**
              * Format: date-time
-             * @description Before then, a seat that opens for the person is confirmed at once; null if it has passed or was never said.
+             * @description Until then, a seat for the person is confirmed at once; null if that is over.
              */
             accept_until: string | null;
             /**
@@ -2897,7 +2897,7 @@ export interface components {
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
-            /** @description Within a type, the same key returns the same task. Kept as long as the task. */
+            /** @description Within a type, the same key returns the same task. Kept like the task. */
             idempotency_key: string | null;
             /** @description Who started it: `key:…`, `member:…` or `schedule:…`. */
             producer: string;
@@ -3603,7 +3603,7 @@ export interface components {
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
-            /** @description Within a type, the same key returns the same task. Kept as long as the task. */
+            /** @description Within a type, the same key returns the same task. Kept like the task. */
             idempotency_key: string | null;
             /** @description Who started it: `key:…`, `member:…` or `schedule:…`. */
             producer: string;
@@ -4019,7 +4019,7 @@ export interface components {
             not_before: string | null;
             /**
              * Format: date-time
-             * @description Before then, a seat that opens for the person is confirmed at once; null if it has passed or was never said.
+             * @description Until then, a seat for the person is confirmed at once; null if that is over.
              */
             accept_until: string | null;
             /**
@@ -4242,7 +4242,7 @@ export interface components {
         PreacceptanceIn: {
             /**
              * Format: date-time
-             * @description Before then, a seat that opens for the person is confirmed at once; null if it has passed or was never said.
+             * @description Until then, a seat for the person is confirmed at once; null if that is over.
              */
             accept_until: string | null;
         };
@@ -4772,7 +4772,7 @@ export interface components {
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
-            /** @description Within a type, the same key returns the same task. Kept as long as the task. */
+            /** @description Within a type, the same key returns the same task. Kept like the task. */
             idempotency_key: string | null;
             /** @description Who started it: `key:…`, `member:…` or `schedule:…`. */
             producer: string;
@@ -4944,7 +4944,7 @@ export interface components {
             delay_seconds?: number;
             /** @description Number of attempts before it becomes a dead letter. */
             max_attempts?: number | null;
-            /** @description Within a type, the same key returns the same task. Kept as long as the task. */
+            /** @description Within a type, the same key returns the same task. Kept like the task. */
             idempotency_key?: string | null;
         };
         /**
