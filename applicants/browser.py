@@ -1,8 +1,9 @@
-"""Applicant signed in to a browser's session, and the address that a browser is proving."""
+"""Applicant signed in to a browser's session, the address it is proving, and its notifications."""
 
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from datetime import timedelta
 from secrets import token_urlsafe
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
 
-from applicants.models import Applicant
+from applicants.models import Applicant, Device
 
 security = logging.getLogger("security")
 
@@ -26,6 +27,9 @@ PROVING_AGE = timedelta(days=1)
 # Time before a browser can request another code: emails take a while to arrive.
 JUST_SENT = timedelta(seconds=30)
 _SALT = "applicants.http.proving"
+# Cookie with the id of the device that this browser is, so that signing out ends its notifications.
+DEVICE = ("__Host-" if settings.SESSION_COOKIE_SECURE else "") + "device"
+DEVICE_AGE = timedelta(days=365)
 
 
 def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
@@ -93,8 +97,30 @@ def was_code_sent_to_browser(request: HttpRequest) -> bool:
     return True
 
 
+def remember_device_in_browser(response: HttpResponseBase, device: Device) -> None:
+    """Store in the browser which device it is."""
+    response.set_cookie(
+        DEVICE,
+        str(device.id),
+        max_age=DEVICE_AGE,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def device_id_in_browser(request: HttpRequest) -> UUID | None:
+    """Return the id of the device that this browser is, if it has notifications."""
+    with suppress(ValueError):
+        return UUID(request.COOKIES.get(DEVICE, ""))
+    return None
+
+
 def sign_out_browser(request: HttpRequest) -> None:
-    """End the browser's session."""
+    """End the browser's session, and the person's notifications in it."""
+    person_id, device_id = applicant_id_in_browser(request), device_id_in_browser(request)
+    if person_id and device_id:
+        Device.objects.filter(id=device_id, applicant_id=person_id).delete()
     security.info("applicant.signed_out", extra={"applicant": request.session.get(KEY)})
     request.session.flush()
 

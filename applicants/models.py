@@ -1,10 +1,11 @@
-"""People who apply, their tokens and sign-in codes, and private emails to them."""
+"""People who apply, their tokens, sign-in codes and devices, and private emails to them."""
 
 from __future__ import annotations
 
 from uuid import uuid4
 
 from django.db import models
+from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
 from applicants.addresses import EMAIL_LENGTH
@@ -107,3 +108,53 @@ class PrivateEmail(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class Device(models.Model):
+    """Browser in which a person wants notifications, as its push service knows it.
+
+    `endpoint` is the secret address at the push service, `digest` its SHA-256. `public_key` and
+    `secret` encrypt messages to the browser. `site_key` is the id of the site's key at the time:
+    the push service takes messages under that key only.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    applicant = models.ForeignKey(Applicant, models.CASCADE, related_name="devices")
+    digest = models.BinaryField(max_length=32, unique=True)
+    endpoint = models.CharField(max_length=1_000)
+    public_key = models.BinaryField(max_length=65)
+    secret = models.BinaryField(max_length=16)
+    site_key = models.CharField(max_length=16)
+    name = models.CharField(max_length=60)
+    created_at = models.DateTimeField(auto_now_add=True)
+    notified_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class DeviceNotice(models.Model):
+    """Notification to one device, which is sent at most once.
+
+    The id is made of the device and the reason. The state is SENDING before the push service is
+    asked: if the process dies then, nobody knows what has arrived, so it is not sent again.
+    """
+
+    class State(models.TextChoices):
+        """State of a notification. A definite "not now" of the push service returns it."""
+
+        WAITING = "WAITING"
+        SENDING = "SENDING"
+        SENT = "SENT"
+        FAILED = "FAILED"
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    device = models.ForeignKey(Device, models.CASCADE, related_name="notices")
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index("at", name="device_notice_at")]
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.state}"

@@ -20,14 +20,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import harness
 from failover import note_heads, verify
 from machines_clients import STREAMS, Watchers, Witness, longest_gap
+from machines_faults import ROWS, Row
 from machines_site import MachinesSite, machines_site
 from patroni_cluster import ClusterOptions, wait_until
 
@@ -40,7 +39,7 @@ from tests.faults.whole_site.receivers import MailReceiver, receiving_mail
 CLIENTS, SEATS, REPEATS, PAUSE_SECONDS = 160, 40, 0.1, 4.0
 WINDOW_SECONDS, SLOW_SEATS = 60, 2
 AFTER_CHANGES, AFTER_SECONDS, RECOVERY_SECONDS = 300, 20.0, 180
-AWAY_SECONDS, OWED_SECONDS = {"pooler": 15, "etcd": 30}, 300
+OWED_SECONDS = 300
 COLUMNS = (
     "what", "no change for", "no read for", "changes acknowledged", "lost", "doubled",
     "answers differing", "longest wait for an answer", "a stream silent for", "deadline handled",
@@ -57,83 +56,6 @@ LATE = (
     " WHERE e.job_id = %(job)s AND e.event IN ('DECAYED', 'LAPSED', 'DEADLINE_EXTENDED')"
     " ORDER BY e.seq LIMIT %(seats)s"
 )
-
-
-def cut_off_primary(site: MachinesSite) -> Callable[[], None]:
-    """Cut the primary's machine off from all others, while it runs on."""
-    machine = site.cluster.machine_of(site.cluster.members("leader")[0])
-    machine.cut_off()
-    return machine.plug_in
-
-
-def lose_primary(site: MachinesSite) -> Callable[[], None]:
-    """Lose the primary's machine."""
-    [leader] = site.cluster.members("leader")
-    machine = site.cluster.machine_of(leader)
-    machine.die()
-
-    def come_back() -> None:
-        machine.boot()
-        site.cluster.start_node(leader)
-
-    return come_back
-
-
-def switch_over(site: MachinesSite) -> Callable[[], None]:
-    """Move the primary, as planned."""
-    site.cluster.switch_over(*site.cluster.members("leader"))
-    return lambda: None
-
-
-def kill_postgres(site: MachinesSite) -> Callable[[], None]:
-    """Kill all processes of the primary's PostgreSQL."""
-    site.cluster.kill_postgres(*site.cluster.members("leader"))
-    return lambda: None
-
-
-def lose_pooler(site: MachinesSite) -> Callable[[], None]:
-    """Lose the pooler's machine for a while."""
-    site.machines["pooler"].die()
-    time.sleep(AWAY_SECONDS["pooler"])
-    site.machines["pooler"].boot()
-    site.start_pooler()
-    return lambda: None
-
-
-def lose_web_server(site: MachinesSite) -> Callable[[], None]:
-    """Lose one of the web servers' machines."""
-    site.machines["web1"].die()
-    return lambda: None
-
-
-def lose_etcd(site: MachinesSite) -> Callable[[], None]:
-    """Lose etcd's machine for a while."""
-    site.machines["etcd"].die()
-    time.sleep(AWAY_SECONDS["etcd"])
-    site.machines["etcd"].boot()
-    site.cluster.start_etcd()
-    return lambda: None
-
-
-@dataclass(frozen=True)
-class Row:
-    """One way in which a machine is lost; it returns what heals the site afterwards."""
-
-    text: str
-    break_site: Callable[[MachinesSite], Callable[[], None]]
-    failsafe: bool = True
-
-
-ROWS = {
-    "partition": Row("the primary is cut off, and runs on", cut_off_primary),
-    "machine_dies": Row("the primary's machine dies", lose_primary),
-    "switchover": Row("planned switchover", switch_over),
-    "postgres_dies": Row("the primary's PostgreSQL is killed", kill_postgres),
-    "pooler_dies": Row("the pooler's machine is away for 15 s", lose_pooler),
-    "web_dies": Row("one of two web servers' machines dies", lose_web_server),
-    "etcd_dies": Row("etcd is away for 30 s, with failsafe_mode", lose_etcd),
-    "etcd_dies_unsafe": Row("etcd is away for 30 s, without failsafe_mode", lose_etcd, False),
-}
 
 
 def make_jobs() -> dict[str, Any]:
@@ -192,7 +114,8 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
     time.sleep(WINDOW_SECONDS - 2)
     clients, broken_at, broken = site.pooled_clients(), time.monotonic(), time.time()
     heal = row.break_site(site)
-    wait_until(lambda: is_well(crowd, watchers, broken_at), RECOVERY_SECONDS)
+
+    wait_until_well(crowd, watchers, broken_at)
     heal()
     wait_until(lambda: len(site.cluster.members("replica", "sync_standby")) == 2, RECOVERY_SECONDS)
     crowd.stop()
@@ -213,14 +136,19 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
     return cells, is_good and told.keys() <= kept
 
 
-def is_well(crowd: Crowd, watchers: Watchers, broken_at: float) -> bool:
-    """Tell whether clients make changes and hear of them again, some time after the break."""
-    since = sum(is_change and at > broken_at + 3 for at, is_change in list(crowd.successes))
-    return (
-        since >= AFTER_CHANGES
-        and time.monotonic() > broken_at + AFTER_SECONDS
-        and watchers.have_heard_since(broken_at + 3)
-    )
+def wait_until_well(crowd: Crowd, watchers: Watchers, broken_at: float) -> None:
+    """Wait until changes are made again and every stream has learned of one."""
+
+    def is_well() -> bool:
+        now = time.monotonic()
+        since = sum(is_change and at > broken_at + 3 for at, is_change in list(crowd.successes))
+        return (
+            since >= AFTER_CHANGES
+            and now > broken_at + AFTER_SECONDS
+            and watchers.have_heard_since(broken_at + 3)
+        )
+
+    wait_until(is_well, RECOVERY_SECONDS)
 
 
 def judge(

@@ -14,6 +14,7 @@ from pipeline.config.allauth import allauth_settings
 from pipeline.config.error_reports import start_error_reports
 from pipeline.config.logging import configure_logging
 from pipeline.config.receipt_keys import former_receipt_key_from_text, receipt_key_from_text
+from pipeline.config.vapid_keys import vapid_key_from_text, vapid_subject_from_text
 from pipeline.database.cluster import Cluster
 from pipeline.database.roles import APPLICATION, OWNER
 
@@ -26,6 +27,9 @@ SECRET_KEY_FALLBACKS = env.secret_key_fallbacks_from_env()
 # Without a key of their own, receipts are signed with one derived from SECRET_KEY.
 RECEIPT_KEY = receipt_key_from_text("RECEIPT_KEY", env.RECEIPT_KEY) if env.RECEIPT_KEY else b""
 RECEIPT_FORMER_KEYS = [former_receipt_key_from_text(each) for each in env.RECEIPT_FORMER_KEYS]
+# The key of notifications on devices; empty: there are none.
+VAPID_PRIVATE_KEY = vapid_key_from_text(env.vapid_private_key())
+VAPID_SUBJECT = vapid_subject_from_text(env.VAPID_SUBJECT, sender=env.MAIL_FROM)
 DEBUG = env.debug_from_env()
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
 
@@ -110,12 +114,8 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         ("NumericPasswordValidator", {}),
     )
 ]
-AUTH_PASSWORD_VALIDATORS.append(
-    {
-        "NAME": "pipeline.config.passwords.MaximumPasswordLengthValidator",
-        "OPTIONS": {"max_length": 128},
-    }
-)
+_MOST_CHARACTERS = "pipeline.config.passwords.MaximumPasswordLengthValidator"
+AUTH_PASSWORD_VALIDATORS.append({"NAME": _MOST_CHARACTERS, "OPTIONS": {"max_length": 128}})
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # `pipeline.web.middleware.Security` is Django's, under another name,
     "security.W003",  # and so is `PageCSRFMiddleware` there
@@ -289,7 +289,7 @@ SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 TASK_ENVIRONMENT = [name for name in env.NAMES if name != "MIGRATION_DATABASE_URL"]
 
 # Modules that handlers import when they run; loaded once for all children of a worker.
-TASK_PRELOAD = ["icalendar", "pipeline.webhooks.deliver"]
+TASK_PRELOAD = ["icalendar", "pipeline.webhooks.deliver", "pipeline.push.deliver"]
 
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")

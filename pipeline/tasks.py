@@ -9,6 +9,7 @@ from pipeline.maintenance import task as maintenance
 from pipeline.notifications import company_task as company_emails
 from pipeline.notifications import task as emails
 from pipeline.privacy import task as privacy
+from pipeline.push import task as push
 from pipeline.reports import task as reports
 from pipeline.webhooks import task as webhooks
 from pipeline.whatif import task as whatif
@@ -23,6 +24,7 @@ __all__ = [
     "imports",
     "maintenance",
     "privacy",
+    "push",
     "reports",
     "webhooks",
     "whatif",

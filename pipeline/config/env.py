@@ -7,6 +7,8 @@ import os
 import re
 import secrets
 import sys
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -59,7 +61,7 @@ NAMES = (
     " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
     " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE WEBHOOK_ALLOW_PRIVATE"
     " ALIVE_FILE DECISION_UNDO_SECONDS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
-    " RECEIPT_FORMER_KEYS ARCHIVE_DIR ARCHIVE_AFTER_DAYS"
+    " RECEIPT_FORMER_KEYS ARCHIVE_DIR ARCHIVE_AFTER_DAYS VAPID_PRIVATE_KEY VAPID_SUBJECT"
 ).split()
 
 _env = _Env()
@@ -140,6 +142,8 @@ WEBHOOK_ALLOW_PRIVATE: bool = _env.bool("WEBHOOK_ALLOW_PRIVATE", default=not DAT
 # The seed of the key that signs receipts, and public keys of earlier ones; all in base64.
 RECEIPT_KEY: str = _env.str("RECEIPT_KEY", default="")
 RECEIPT_FORMER_KEYS: list[str] = _env.list("RECEIPT_FORMER_KEYS", default=[])
+# Where operators of push services can reach the site's: a mailto: or https: address.
+VAPID_SUBJECT: str = _env.str("VAPID_SUBJECT", default="")
 # Whether the requests of API keys are recorded, for a week, for their owners.
 REQUEST_LOG: bool = _env.bool("REQUEST_LOG", default=True)
 _RATE = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,4})?(s|min|h|d)")
@@ -193,14 +197,29 @@ def secret_key_from_env() -> str:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
         )
-    path = STATE_DIR / "secret_key"
+    return _kept_secret("secret_key", lambda: secrets.token_urlsafe(50))
+
+
+def vapid_private_key() -> str:
+    """Return VAPID_PRIVATE_KEY, or with the embedded database a key that is kept in a file.
+
+    Empty if it is not set otherwise: notifications on devices are then off.
+    """
+    if (given := str(_env.str("VAPID_PRIVATE_KEY", default=""))) or DATABASE_URL or TESTING:
+        return given
+    return _kept_secret("vapid_key", lambda: urlsafe_b64encode(secrets.token_bytes(32)).decode())
+
+
+def _kept_secret(name: str, make: Callable[[], str]) -> str:
+    """Return the secret in a file of this machine, made at the first use."""
+    path = STATE_DIR / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         # The file is written completely or not at all. If several processes start together, one
         # wins.
         mine = path.with_suffix(f".{os.getpid()}")
         mine.touch(mode=0o600)
-        mine.write_text(secrets.token_urlsafe(50))
+        mine.write_text(make())
         with suppress(FileExistsError):
             os.link(mine, path)
         mine.unlink()

@@ -13,6 +13,8 @@ PARTS = 64
 WEBHOOKS_DAYS = 30
 # Requests of API keys.
 REQUESTS_DAYS = 7
+# Notifications on devices. An offer with reminders can be open for 30 days and longer.
+NOTICES_DAYS = 90
 # Decisions that have taken effect, with the people they were about; the log keeps what happened.
 DECISIONS_DAYS = 30
 
@@ -89,6 +91,15 @@ STATEMENTS: dict[str, tuple[str, int]] = {
             "pipeline_requestrecord",
             "id",
             f"at <= clock_timestamp() - interval '{REQUESTS_DAYS} days'",
+        ),
+        BATCH,
+    ),
+    "notices": (
+        _remove_some_expired_rows(
+            "applicants_devicenotice",
+            "id",
+            f"at <= clock_timestamp() - interval '{NOTICES_DAYS} days'",
+            order="ORDER BY at",
         ),
         BATCH,
     ),

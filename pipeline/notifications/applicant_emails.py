@@ -23,6 +23,11 @@ from pipeline.domain.states import EventType, Outcome, Reason, Status
 from pipeline.forecast.statements import read_prospects_with_statements
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application, Email, EmailState, Event
+from pipeline.notifications.device_notices import (
+    kind_of_device_text,
+    notify_devices_later,
+    with_devices,
+)
 from pipeline.notifications.email_facts import Facts
 from pipeline.notifications.messages import (
     Message,
@@ -75,6 +80,9 @@ def send_applicant_email(cause: Cause) -> str:
         application, event
     ):
         return _note_applicant_email_state(row, EmailState.FAILED, problem=OVER)
+    # Before the mail server is asked: a device is another way to reach the person.
+    kind = kind_of_device_text(event, cause.reminder)
+    notify_devices_later(application, cause.seq, kind, reminder=cause.reminder, number=cause.number)
     email = render_message_as_email(message, to=application.applicant.email, email_id=row.id)
     if cause.reminder:
         render_unsubscribe_header(
@@ -185,7 +193,7 @@ def recorded_applicant_email(row: Email) -> Message | None:
 
 def _application_and_event_to_email(cause: Cause) -> tuple[Application | None, Event | None]:
     rows = Application.objects.select_related("applicant", "job__posting", "job__company")
-    application = rows.filter(id=cause.application_id).first()
+    application = with_devices(rows).filter(id=cause.application_id).first()
     if application is None:
         return None, None
     events = Event.objects.filter(job_id=application.job_id, application_id=application.id)

@@ -29,6 +29,7 @@ from pipeline.notifications.applicant_emails import (
     is_offer_in_applicant_email_open,
     send_applicant_email,
 )
+from pipeline.notifications.device_notices import REMINDER, notify_devices_later, with_devices
 from pipeline.notifications.messages import event_has_offer_message
 from pipeline.services.extend import extend_deadline
 from tasks.enqueue import enqueue
@@ -88,6 +89,8 @@ def watch_offer(application_id: UUID, seq: int) -> str:
     close_offer_reminders(application_id, seq, OVER, but=due[-1])
     if due[-1] == GUARD:
         return "too late"
+    # A device was asked for this, and is reached also while emails are not.
+    notify_devices_later(application, seq, REMINDER, reminder=due[-1])
     offer = _email_of_watched_offer(application_id, seq)
     if application.applicant.reminders and offer is not None and offer.state == EmailState.SENT:
         return send_applicant_email(Cause(application_id, seq, reminder=due[-1]))
@@ -150,7 +153,7 @@ def extend_offer_for_email_delay(application_id: UUID, seq: int) -> bool:
 
 def _watched_offer_application(application_id: UUID) -> Application | None:
     rows = Application.objects.select_related("applicant", "job")
-    return rows.filter(id=application_id).first()
+    return with_devices(rows).filter(id=application_id).first()
 
 
 def _offer_times(application: Application) -> OfferTimes:

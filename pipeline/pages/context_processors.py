@@ -49,7 +49,8 @@ NAV_OF_APPLICANTS = (
     (
         "dashboard",
         "My applications",
-        "my_application my_places my_receipt check_receipt take_over defer_mine withdraw_mine",
+        "my_application my_places my_receipt check_receipt take_over defer_mine withdraw_mine"
+        " my_devices",
     ),
     ("openings", "Open jobs", "opening job_facts"),
 )
@@ -68,6 +69,7 @@ def frame_context(request: HttpRequest) -> dict[str, Any]:
             lambda: _main_nav_context(request, match.url_name if match else "")
         ),
         "dev_mail": settings.DEV_MAIL,
+        "has_push": bool(settings.VAPID_PRIVATE_KEY),
         "story_people": STORY_PEOPLE if has_demo_access_to_story(request) else {},
         "zone": zone,
         "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",

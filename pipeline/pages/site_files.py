@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 import re
+from pathlib import Path
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
@@ -86,6 +88,16 @@ def site_manifest_file(request: HttpRequest) -> HttpResponse:
         "icons": [*icons, {**icons[-1], "purpose": "maskable"}],
     }
     return JsonResponse(described, content_type="application/manifest+json")
+
+
+@require_safe
+@cache_control(public=True, no_cache=True)
+def site_service_worker_file(request: HttpRequest) -> HttpResponse:
+    """Return the script that shows notifications, at the root, so that it is for all pages."""
+    [folder] = settings.STATICFILES_DIRS
+    script = Path(folder, "js", "service_worker.js").read_text()
+    shown = script.replace("ICON_URL", static("img/icon-192.png"))
+    return HttpResponse(shown, content_type="text/javascript; charset=utf-8")
 
 
 @require_safe

@@ -8,6 +8,7 @@ urlpatterns = [
     path("robots.txt", site_files.site_robots_file, name="robots"),
     path("favicon.ico", site_files.site_favicon_file, name="favicon"),
     path("manifest.webmanifest", site_files.site_manifest_file, name="manifest"),
+    path("service-worker.js", site_files.site_service_worker_file, name="service_worker"),
     path(
         ".well-known/next-in-line-keys.json", site_files.site_receipt_keys_file, name="receipt_keys"
     ),

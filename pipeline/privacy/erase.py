@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from applicants import codes, mail
-from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
+from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken, Device
 from pipeline.annotations.write import forget_annotations
 from pipeline.database.statement_time import lift_statement_time
 from pipeline.domain.errors import ApplicantNotFound, IllegalMove
@@ -90,6 +90,7 @@ def _erase_traces_of_person(person: Applicant) -> bool:
     ApplicationReference.objects.filter(application__applicant=person).delete()
     forget_annotations(list(theirs.values_list("id", flat=True)))
     ApplicantToken.objects.filter(applicant=person).delete()
+    Device.objects.filter(applicant=person).delete()
     PortalToken.objects.filter(applicant=person).delete()
     codes.forget_code(person.email)
     mail.forget_private_emails(person.email)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from applicants.codes import code_kept_about
-from applicants.models import Applicant, ApplicantToken
+from applicants.models import Applicant, ApplicantToken, Device
 from pipeline.models import Application, Email, Event
 from pipeline.selectors.annotations import annotations_of
 from pipeline.wording.sentences import Reader, sentence
 
 
 def my_data_about(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in nine queries, without secrets.
+    """Return all data kept about a person, with explanations, in ten queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags and links,
     but not the note of a decision.
@@ -28,6 +29,15 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
             "created_at": applicant.created_at,
         },
         "applications": _my_data_of_applications(applicant.id),
+        "devices": [
+            {
+                "name": device.name,
+                "push_service": urlsplit(device.endpoint).hostname,
+                "created_at": device.created_at,
+                "notified_at": device.notified_at,
+            }
+            for device in Device.objects.filter(applicant=applicant).order_by("created_at")
+        ],
         "signing_in": {
             "tokens": list(
                 ApplicantToken.objects.filter(applicant=applicant)

@@ -25,6 +25,12 @@ PERSONAL: dict[str, Personal] = {
     "applicants_applicant.email": Personal("applicant", "account.email", "erased"),
     "applicants_applicant.name": Personal("applicant", "account.name", "erased"),
     "applicants_applicant.time_zone": Personal("applicant", "account.time_zone", "erased"),
+    "applicants_device.name": Personal("applicant", "devices.name", "erased; when it is removed"),
+    "applicants_device.endpoint": Personal(
+        "applicant",
+        "devices.push_service",
+        "erased; when it is removed",
+    ),
     "pipeline_application.name": Personal("applicant", "applications.name", "erased"),
     "pipeline_decisionnote.text": Personal(
         "applicant", "no: written by the company for itself", "erased"
@@ -96,6 +102,7 @@ PERSONAL: dict[str, Personal] = {
 # Fingerprints and secrets, which reveal nothing.
 HASHES = frozenset(
     "account_emailconfirmation.key applicants_applicanttoken.digest applicants_signincode.address"
+    " applicants_device.digest applicants_device.public_key applicants_device.secret"
     " applicants_privateemail.address applicants_privateemail.sealed"
     " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
@@ -118,7 +125,8 @@ OF_COMPANIES = frozenset(
 
 # Ids, codes, numbers and our own names.
 CODES = frozenset(
-    "auth_group.name auth_permission.codename auth_permission.name django_admin_log.object_id"
+    "applicants_device.site_key applicants_devicenotice.state"
+    " auth_group.name auth_permission.codename auth_permission.name django_admin_log.object_id"
     " django_content_type.app_label django_content_type.model django_migrations.app"
     " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.quiet_from"
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"

@@ -30,6 +30,8 @@ PRESSED = {
     "apply": STORIES,
     "check_receipt": "test_a_receipt_is_checked",
     "apply_as": "test_the_steps_of_the_readme_take_three_minutes",
+    "add_my_device": "test_notifications_are_switched_on_shown_opened_and_off",
+    "remove_my_device": "test_notifications_are_switched_on_shown_opened_and_off",
     "defer_mine": "test_an_applicant_wants_no_seat_before_a_date",
     "preaccept_mine": "test_an_applicant_says_yes_in_advance",
     "demo_sign_in": "test_the_steps_of_the_readme_take_three_minutes",

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from tests.browser.helpers import sign_in_staff
 from tests.browser.pointer import Hands
@@ -25,6 +25,7 @@ from tests.browser.site import WIDTHS, OpenPage, Site
 from tests.browser.world import World, make_world
 from tests.support.decay_worker import DecayProcess
 from tests.support.environment import ROOT, process_environment
+from tests.support.push import SITE_KEY, encoded
 from tests.support.server import serving
 
 # The same engine; the shell has no windows to draw, and takes a third less of the processor.
@@ -40,20 +41,26 @@ FLAGS = [
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def driver() -> Iterator[Playwright]:
+    """Playwright itself, which can be started only once."""
+    expect.set_options(timeout=PATIENCE_MS)
+    # Playwright's loop counts as running in this thread, though it only runs within its calls.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        yield playwright
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture(scope="package")
+def browser(driver: Playwright) -> Iterator[Browser]:
     """One Chromium for all tests of this room that a worker runs."""
     program = next((each for each in (SHELL, CHROMIUM) if each.exists()), None)
     if program is None:
         say = pytest.fail if os.environ.get("CI") else pytest.skip
         say("Chromium is missing: apt-get install chromium-headless-shell, or chromium")
-    expect.set_options(timeout=PATIENCE_MS)
-    # Playwright's loop counts as running in this thread, though it only runs within its calls.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(program), args=FLAGS)
-        yield chromium
-        chromium.close()
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+    chromium = driver.chromium.launch(executable_path=str(program), args=FLAGS)
+    yield chromium
+    chromium.close()
 
 
 @pytest.fixture(scope="package")
@@ -67,6 +74,7 @@ def running_site(
         environment = process_environment(
             **throttles,
             SECURE_COOKIES="off",
+            VAPID_PRIVATE_KEY=encoded(SITE_KEY),
             EMAIL_URL=f"filemail:///{folder / 'mails'}",
             DJANGO_SETTINGS_MODULE=os.environ.get("BROWSER_SETTINGS", "pipeline.settings"),
         )

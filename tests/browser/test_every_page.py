@@ -85,12 +85,9 @@ APPLICANT: dict[str, Where] = {
     "my_application": _mine,
     "check_receipt": _mine,
     **dict.fromkeys(("defer_mine", "preaccept_mine"), World.ids_of_my_place),
-    "my_places": _mine,
-    "my_receipt": _mine,
-    "take_over": _mine,
+    **dict.fromkeys(("my_places", "my_receipt", "take_over"), _mine),
     "withdraw_mine": _mine,
-    "my_data": _nothing,
-    "erase_me": _nothing,
+    **dict.fromkeys(("my_data", "my_devices", "erase_me"), _nothing),
 }
 COMPANY: dict[str, Where] = {
     "company_jobs": _nothing,
@@ -174,12 +171,13 @@ ONLY_POSTED_TO = set(
     prepare_export redeliver_webhook redeliver_webhooks report_schedule run_schedule second_step
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
+    add_my_device remove_my_device
     """.split()
 )
 NO_PAGES = set(
     """
-    export favicon import_refused import_sample left_icon manifest my_data_download my_line_log
-    my_receipt_file qr_code receipt_keys report_csv robots stored_file
+    export favicon import_refused import_sample left_icon manifest my_data_download
+    my_line_log my_receipt_file qr_code receipt_keys report_csv robots stored_file service_worker
     """.split()
 )
 # Pages that another test of this room looks at in the same way: they need something first.

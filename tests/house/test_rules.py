@@ -33,8 +33,9 @@ FILE_ROOM = {  # lock files and imports, never a job
     "pipeline/privacy/erase_files.py",
     "pipeline/files/write.py",
 }
-KEY_ROOM = {  # lock a key, or the row of a job's last what-if, never a job
+KEY_ROOM = {  # lock a key, an applicant, or the row of a job's last what-if, never a job
     "pipeline/integrations/portal_tokens.py",
+    "pipeline/push/devices.py",
     "pipeline/whatif/start.py",
 }
 DECISION_ROOM = {  # lock a pending decision, or the application that a text is about, never a job

@@ -21,6 +21,7 @@ from tests.support import background_tasks, factories
 from tests.support.applicants import applicant_browser
 from tests.support.environment import ROOT
 from tests.support.pages import page_of
+from tests.support.push import Browser
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = ["text", "character varying", "jsonb", "json", "bytea", "ARRAY", "character", "inet", "xml"]
@@ -78,9 +79,10 @@ def test_an_address_that_a_company_wrote_into_its_work_goes(company: Company) ->
 
 
 def test_the_downloaded_file_holds_every_part_that_the_registry_names(
-    applicant: Applicant, applicant_page: Client
+    applicant: Applicant, applicant_page: Client, push_on: None
 ) -> None:
     factories.application(factories.job(), applicant)
+    Browser().added_for(applicant, "https://push.example/secret")
 
     kept = json.loads(applicant_page.get("/me/data/download/").content)
 

@@ -34,6 +34,7 @@ from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks, factories
 from tests.support.accounts import member_of
 from tests.support.planned_seats import planned
+from tests.support.push import Browser
 
 # Part of everything that no stranger may see.
 MARKER = "zyxwhisper"
@@ -43,6 +44,8 @@ OF_COMPANY: dict[str, Any] = {
     "account.EmailConfirmation": lambda acme: Q(email_address__user__memberships__company=acme),
     "applicants.Applicant": lambda acme: Q(applications__job__company=acme),
     "applicants.ApplicantToken": lambda acme: Q(applicant__applications__job__company=acme),
+    "applicants.Device": lambda acme: Q(applicant__applications__job__company=acme),
+    "applicants.DeviceNotice": lambda acme: Q(device__applicant__applications__job__company=acme),
     "jobs.ApiKey": lambda acme: Q(company=acme),
     "jobs.Company": lambda acme: Q(id=acme.id),
     "jobs.Job": lambda acme: Q(company=acme),
@@ -187,11 +190,12 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
     plan = create_schedule(
         name=f"{MARKER} plan", cron="0 9 * * 1", type_key="demo.sleep", owner_id=acme.id
     )
-    file = _file(acme, job)
+    file, device = _file(acme, job), Browser().added_for(first.applicant, f"https://a.io/{MARKER}")
     return acme, THE_SAME_FOR_ALL | {
         "job_id": [job, draft],
         "application_id": [first.id, second.id, third.id],
         "applicant_id": [person.id for person in people],
+        "device_id": device.id,
         "slug": "duplicate-submission",
         "email_id": Email.objects.create(id=uuid7(), application=first, seq=3, state="SENT").id,
         "decision_id": _decision(job, owner.id).id,
@@ -200,8 +204,7 @@ def furnish(acme: Company | None = None) -> tuple[Company, dict[str, Any]]:
         "template_id": keep_job_template(job=Job.objects.get(id=job), name=MARKER).id,
         "schedule_id": plan.id,
         "key_id": key.id,
-        "file_id": file.id,
-        "import_id": file.id,
+        **dict.fromkeys(("file_id", "import_id"), file.id),
         **_webhook(acme),
         **PLAIN,
         "membership_id": Membership.objects.get(company=home, user=owner).id,

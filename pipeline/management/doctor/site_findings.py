@@ -1,4 +1,4 @@
-"""Findings about the site's settings and its emails."""
+"""Findings about the site's settings, its emails and its notifications on devices."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from django.conf import settings
 from django.core import checks
 from django.core.mail import EmailMessage, get_connection
 
+from applicants.models import Device
 from pipeline.config.checks import is_public_site_for_checks
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
+from pipeline.push.vapid import is_push_on, site_key_id
 
 _SUBJECT = "Next in Line: a test email"
 _TEXT = "manage.py doctor sent this email. If you can read it, the site can send emails."
@@ -63,3 +65,26 @@ def site_email_findings(*, send_to: str = "") -> Iterator[Finding]:
         yield found_ok(f"A test email to {send_to} was handed over. Look into its spam folder too.")
     else:
         yield found_ok("The email server answers. Use --send-to ADDRESS to send a test email.")
+
+
+def device_findings() -> Iterator[Finding]:
+    """Look at the key of notifications on devices, and for devices of an earlier key."""
+    if not is_push_on():
+        yield found_ok("Notifications on devices are off: VAPID_PRIVATE_KEY is not set.")
+        return
+    subject = settings.VAPID_SUBJECT
+    if is_public_site_for_checks() and "." not in subject.rpartition("@")[2].removeprefix(
+        "https://"
+    ):
+        yield found_warning(
+            f"VAPID_SUBJECT is {subject}, so some push services will refuse notifications.",
+            "Set VAPID_SUBJECT to a mailto: or https: address at your own domain.",
+        )
+    lost = Device.objects.exclude(site_key=site_key_id()).count()
+    if lost:
+        yield found_warning(
+            f"Devices added under another VAPID_PRIVATE_KEY, which are not reached: {lost}.",
+            "Set the former key again, unless it has leaked; or have their owners add them again.",
+        )
+    else:
+        yield found_ok("Notifications on devices are on, and every device is reached by its key.")

@@ -8,6 +8,7 @@ from pipeline.pages.applicant import (
     confirm,
     dashboard,
     dev_mail,
+    devices,
     embed,
     facts,
     my_data,
@@ -50,6 +51,9 @@ urlpatterns = [
     path("me/data/", my_data.my_data, name="my_data"),
     path("me/data/download/", my_data.download_my_data, name="my_data_download"),
     path("me/data/erase/", my_data.erase_my_data, name="erase_me"),
+    path("me/devices/", devices.my_devices, name="my_devices"),
+    path("me/devices/add/", devices.add_my_device, name="add_my_device"),
+    path("me/devices/<uuid:device_id>/remove/", devices.remove_my_device, name="remove_my_device"),
     path("dev/mail/", dev_mail.dev_mails, name="dev_mails"),
     path("dev/mail/previews/<slug:kind>/", dev_mail.dev_mail_preview, name="mail_preview"),
     path(
