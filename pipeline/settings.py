@@ -114,12 +114,8 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         ("NumericPasswordValidator", {}),
     )
 ]
-AUTH_PASSWORD_VALIDATORS.append(
-    {
-        "NAME": "pipeline.config.passwords.MaximumPasswordLengthValidator",
-        "OPTIONS": {"max_length": 128},
-    }
-)
+_MOST_CHARACTERS = "pipeline.config.passwords.MaximumPasswordLengthValidator"
+AUTH_PASSWORD_VALIDATORS.append({"NAME": _MOST_CHARACTERS, "OPTIONS": {"max_length": 128}})
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # `pipeline.web.middleware.Security` is Django's, under another name,
     "security.W003",  # and so is `PageCSRFMiddleware` there
