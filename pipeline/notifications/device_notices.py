@@ -12,9 +12,13 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
 from applicants.models import Device
-from pipeline.domain.states import EventType, Outcome
+from pipeline.domain.states import ACCEPTED_UNTIL, EventType, Outcome
 from pipeline.models import Application
-from pipeline.notifications.messages import EventForMail, event_has_offer_message
+from pipeline.notifications.messages import (
+    EventForMail,
+    event_has_offer_message,
+    kind_of_event_email,
+)
 from pipeline.wording.english import time_in_words
 from tasks.enqueue import enqueue
 
@@ -25,7 +29,7 @@ REMINDER = "REMINDER"
 # How long a push service keeps a notification that has no deadline.
 KEPT_FOR = timedelta(days=1)
 
-# The titles and texts, by offer, reminder, event or outcome.
+# The titles and texts, by offer, reminder, event or outcome, or the fact of a yes in advance.
 WORDS = {
     EventType.PROMOTED: ("Your turn: {job}", "Confirm your seat by {until}."),
     REMINDER: ("Reminder: {job}", "Confirm your seat by {until}, or it goes to the next person."),
@@ -42,6 +46,11 @@ WORDS = {
         "You missed too many deadlines.",
     ),
     EventType.REINSTATED: ("You have your place back: {job}", "You are in line as before."),
+    ACCEPTED_UNTIL: ("You have a seat: {job}", "It is confirmed, as you said yes in advance."),
+    EventType.CONTEST_ANSWERED: (
+        "The company has looked again: {job}",
+        "Open your application to read the answer.",
+    ),
 }
 _WITH_DEADLINE = (EventType.PROMOTED, REMINDER, EventType.DEADLINE_EXTENDED)
 
@@ -82,7 +91,11 @@ def kind_of_device_text(event: EventForMail, reminder: str) -> str:
     """Return the kind of the notification about an event, which need not be in WORDS."""
     if reminder:
         return REMINDER
-    return EventType.PROMOTED if event_has_offer_message(event) else event.outcome or event.event
+    if event_has_offer_message(event):
+        return EventType.PROMOTED
+    if event.event == EventType.ACKNOWLEDGED and ACCEPTED_UNTIL in event.data:
+        return ACCEPTED_UNTIL
+    return kind_of_event_email(event)
 
 
 def device_text(

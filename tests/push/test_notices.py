@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.core import mail
 from django.utils import timezone
 
 from applicants.models import Applicant, Device, DeviceNotice
-from pipeline.domain.states import ReinstatementReason
+from pipeline.domain.contests import ContestAnswer, ContestReason
+from pipeline.domain.states import Outcome, ReinstatementReason
+from pipeline.services.acknowledge import acknowledge
+from pipeline.services.answer_contest import answer_contest
+from pipeline.services.contest import contest
+from pipeline.services.preaccept import preaccept
 from pipeline.services.reinstate import reinstate
+from pipeline.services.remove import remove
 from pipeline.services.settle import settle
 from pipeline.services.withdraw import withdraw
 from tests.push.offers import DAY, offered, pass_time, waiting
@@ -121,3 +129,45 @@ def test_a_missed_deadline_and_a_place_given_back_are_told(receiver: Receiver) -
     ]
     assert receiver.received[1].headers["urgency"] == "normal"
     assert int(receiver.received[1].headers["ttl"]) <= DAY
+
+
+def test_a_seat_accepted_in_advance_is_told_and_a_seat_just_confirmed_is_not(
+    receiver: Receiver,
+) -> None:
+    browser = Browser()
+    holder, next_in_line = waiting()
+    browser.added_for(next_in_line.applicant, receiver.url)
+    person = factories.owner_of(next_in_line)
+    until = timezone.now() + timedelta(days=2)
+    preaccept(application_id=next_in_line.id, accept_until=until, actor=person)
+
+    withdraw(application_id=holder.id, actor=factories.owner_of(holder))
+    run_due_tasks()
+    confirming = offered(browser, receiver)
+    acknowledge(application_id=confirming.id, actor=factories.owner_of(confirming))
+    run_due_tasks()
+
+    titles = [browser.shown(each)["title"] for each in receiver.received]
+    assert titles[0] == "You have a seat: Night watch"
+    assert "You have a seat: Night watch" not in titles[1:]
+
+
+def test_an_answer_to_look_again_is_told_as_such(receiver: Receiver) -> None:
+    browser = Browser()
+    holder, _ = waiting()
+    browser.added_for(holder.applicant, receiver.url)
+    remove(application_id=holder.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER)
+    asked = contest(application_id=holder.id, text="Why?", actor=factories.owner_of(holder))
+
+    answer_contest(
+        contest_id=asked.id,
+        application_id=holder.id,
+        answer=ContestAnswer.UPHELD,
+        reason=ContestReason.DECISION_STANDS,
+        text="We looked.",
+        actor=factories.RECRUITER,
+    )
+    run_due_tasks()
+
+    titles = [browser.shown(each)["title"] for each in receiver.received]
+    assert titles == ["The company has looked again: Night watch"]
