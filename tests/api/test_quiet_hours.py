@@ -61,4 +61,4 @@ def test_the_event_of_an_offer_names_the_zone(acme: Caller) -> None:
 
     assert event["data"]["time_zone"] == "Asia/Tokyo"
     timeline = acme.get(f"/applications/{event['application_id']}/timeline").json()
-    assert "by the time zone Asia/Tokyo" in str(timeline)
+    assert "(Asia/Tokyo time)" in str(timeline)

@@ -177,7 +177,7 @@ def test_the_document_lists_the_refusals_of_a_sandbox_where_they_occur() -> None
             for code in told.keys() & {*shared.get("x-codes", ())}:
                 told[code].add(operation["operationId"])
 
-    ends = {"withdraw", "remove_application", "close_job"}
+    ends = {"withdraw", "remove_application", "close_job", "contest"}
     assert told["SANDBOX_FULL"] - {"create_job"} == told["CLOCK_MOVING"] - ends - {"advance_clock"}
     assert ends < told["CLOCK_MOVING"]
     assert told["SANDBOX_FULL"] >= {

@@ -76,7 +76,7 @@ def test_settings_are_saved(owner: Hands, world: World) -> None:
     owner.press("Save all changes")
 
     expect(owner.page.get_by_role("heading", level=1)).to_have_text("Payments engineer")
-    shows(owner.page, "a second miss costs 4")
+    shows(owner.page, "after a second miss, 4 people pass you")
     assert factories.row_of(world.job).penalty_places == 2
 
 

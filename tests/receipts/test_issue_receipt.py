@@ -26,7 +26,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 # What an event's data may hold besides, and the log of applicants leaves out: codes of the
 # company's decisions and reinstatements, and ids of requests and keys.
-LEFT_OUT = {"reason", "request", "via_key", "accept_until", "accepted_until"}
+LEFT_OUT = {
+    *("reason", "request", "via_key", "accept_until", "accepted_until"),
+    *("contest_id", "contested_seq", "answer_by", "answer", "answer_seq"),
+}
 
 
 @pytest.fixture

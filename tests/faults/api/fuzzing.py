@@ -46,6 +46,11 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 include-operation-id-regex = "^(create|change)_webhook"
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 422]
 
+# Nor which reason fits which answer to a request to look again.
+[[operations]]
+include-operation-id-regex = "^answer_contest$"
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 422]
+
 # Nor which time zones there are, and that a draw is in the future.
 [[operations]]
 include-operation-id-regex = "^(create|change)_job$"
