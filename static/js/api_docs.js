@@ -1,5 +1,5 @@
 // What the library's page lacks for people who do not see it: names of lists, levels of headings,
-// and no links inside buttons.
+// and no links inside buttons. Its dark mode is a class that follows the reader's choice.
 const sheet = document.getElementById("swagger-ui");
 
 const mend = () => {
@@ -13,6 +13,11 @@ const mend = () => {
   for (const inner of sheet.querySelectorAll("main:not([role])")) inner.setAttribute("role", "group");
   for (const link of sheet.querySelectorAll("button a[href]")) link.removeAttribute("href");
 };
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
 
 new MutationObserver(mend).observe(sheet, { childList: true, subtree: true, attributes: true, attributeFilter: ["href"] });
 mend();
