@@ -2,9 +2,7 @@
 
 A file is compressed with gzip. Its first line is JSON that says what the file is: the job, the
 number of events and the head. Each further line is an event as in an exported log. So a file can be
-verified and replayed without the database, and read without this product.
-
-The same log always gives the same bytes. The events stay in the database.
+verified and replayed without the database. The same log always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import secrets
 import time
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
@@ -37,10 +35,11 @@ from pipeline.models import Event
 FORMAT = "next-in-line log 1"
 ENDING = ".jsonl.gz"
 BATCH = 2_000
-# A longer line is no event: reading stops, however much a damaged file unpacks to.
-LONGEST_LINE = 2**20
+LONGEST_LINE = 2**20  # a longer one is no event, however much a damaged file unpacks to
 # Unfinished files that are older were left by a process that died.
 LEFT_BEHIND_SECONDS = 86_400
+# Whatever a damaged line raises when it is read and hashed.
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError)
 
 
 class BadArchive(Exception):
@@ -69,9 +68,8 @@ def archive_logs(
 ) -> tuple[int, int, list[str]]:
     """Archive the logs of the jobs that closed so long ago and are not in the archive as they are.
 
-    Returns how many files were written, how many logs have more than `longest` events and were left
-    out, and a sentence for each log that could not be archived. Raises OSError if the folder cannot
-    be written.
+    Returns how many files were written, how many logs were left out as longer than `longest`, and a
+    sentence for each that could not be archived. Raises OSError if the folder cannot be written.
     """
     _remove_unfinished_archives(folder)
     before = database_now() - timedelta(days=after_days)
@@ -91,6 +89,10 @@ def archive_logs(
                 written += 1
             except BadArchive as error:
                 problems.append(str(error))
+            except (FileExistsError, NotADirectoryError) as error:
+                if not folder.is_dir():
+                    raise
+                problems.append(f"{job_id} was not archived: {error}")
     return written, left_out, problems
 
 
@@ -180,9 +182,9 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
 
 
 def _is_archived(folder: Path, job_id: UUID) -> bool:
-    """Tell whether a job's file has the log as it is. Raises BadArchive if it has another one.
+    """Tell whether a job's file has the log as it is, by its first line.
 
-    Otherwise a log that was changed would take the place of the file that shows it.
+    Raises BadArchive if it is damaged or has another log: it must not be replaced then.
     """
     path = archived_log_path(folder, job_id)
     if not path.exists():
@@ -192,7 +194,7 @@ def _is_archived(folder: Path, job_id: UUID) -> bool:
     live = Job.objects.values_list("seq", "chain_head").get(id=job_id)
     if (header.events, header.head) == (live[0], bytes(live[1])):
         return True
-    _compare_archived_log(path, header)
+    _compare_archived_log(path, verify_archived_log(path))
     return False
 
 
@@ -252,6 +254,8 @@ def _fold_archived_log(
                     raise BadRow(fold.seq + 1, "the file ends here, its first line says otherwise")
         except BadRow as bad:
             raise BadArchive(f"{path}: seq {bad.seq}: {bad}") from None
+        except UNREADABLE:
+            raise BadArchive(f"{path}: seq {fold.seq + 1} cannot be read") from None
     return header, fold
 
 
@@ -260,7 +264,7 @@ def _archive_header_in(path: Path, lines: Iterator[bytes]) -> ArchiveHeader:
         facts = json.loads(next(lines, b""))
         if facts["format"] == FORMAT and isinstance(facts["events"], int):
             return ArchiveHeader(UUID(facts["job"]), facts["events"], bytes.fromhex(facts["head"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except UNREADABLE:
         pass
     raise BadArchive(f"{path}: it is no archived log of a format that this release knows")
 
@@ -269,13 +273,15 @@ def _archived_rows_in(path: Path, lines: Iterator[bytes]) -> Iterator[LogEntry]:
     for number, line in enumerate(lines, start=1):
         try:
             row = parse_exported_log_row(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except UNREADABLE:
             raise BadArchive(f"{path}: event {number} cannot be read") from None
         yield row
 
 
 def _archived_lines_of(path: Path) -> Generator[bytes]:
     """Yield a file's lines. Raises BadArchive if it is missing, damaged or cut off."""
+    if path.is_fifo():  # reading it would wait for ever
+        raise BadArchive(f"{path}: it is no file")
     try:
         with gzip.open(path) as file:
             while line := file.readline(LONGEST_LINE):
@@ -288,5 +294,6 @@ def _archived_lines_of(path: Path) -> Generator[bytes]:
 
 def _remove_unfinished_archives(folder: Path) -> None:
     for part in folder.glob("??/*.part"):
-        if part.stat().st_mtime < time.time() - LEFT_BEHIND_SECONDS:
-            part.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another run has just finished it
+            if part.lstat().st_mtime < time.time() - LEFT_BEHIND_SECONDS:
+                part.unlink()

@@ -9,6 +9,7 @@ from django.conf import settings
 from pipeline.audit.anchors import BadAnchors, append_anchors
 from pipeline.audit.archive import archive_logs
 from pipeline.maintenance.site_task import site_task
+from pipeline.wording.english import count
 from tasks.context import Context
 from tasks.errors import Fatal
 from tasks.models.statuses import HIGHEST_PRIORITY
@@ -61,7 +62,7 @@ def archive_logs_in_task(context: Context) -> dict[str, int]:
     except OSError as error:
         raise Fatal(f"the archive cannot be written (ARCHIVE_DIR): {error}") from None
     if problems:
-        raise Fatal(f"{len(problems)} logs could not be archived: {problems[0]}")
+        raise Fatal(f"{count(len(problems), 'log')} not archived: {problems[0]}")
     return {"archived": written, "too_long": left_out}
 
 

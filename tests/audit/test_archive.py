@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -70,6 +71,36 @@ def test_a_log_that_has_grown_replaces_its_file(tmp_path: Path) -> None:
     header = verify_archived_log(archived_log_path(tmp_path, job_id))
     assert header.events == factories.row_of(job_id).seq
     assert [each.name for each in tmp_path.rglob("*.*")] == [f"{job_id}.jsonl.gz"]
+
+
+def test_a_damaged_file_is_not_replaced_by_a_longer_log(tmp_path: Path) -> None:
+    job_id = factories.job(capacity=1)
+    [active] = factories.applications(job_id, 1)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    let_time_pass(job_id, MONTH)
+    archive_logs(tmp_path, after_days=30)
+    path = archived_log_path(tmp_path, job_id)
+    rows = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+    damaged = gzip.compress(b"".join([*rows[:2], b'{"forged":1}\n', *rows[3:]]))
+    path.write_bytes(damaged)
+    remove(application_id=active.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
+
+    written, _, problems = archive_logs(tmp_path, after_days=30)
+
+    assert (written, len(problems)) == (0, 1)
+    assert path.read_bytes() == damaged
+
+
+def test_a_file_in_the_place_of_a_folder_does_not_keep_other_logs_out(tmp_path: Path) -> None:
+    first = second = closed_job()
+    while first.hex[-2:] == second.hex[-2:]:  # both belong into one folder
+        second = closed_job()
+    (tmp_path / first.hex[-2:]).write_text("in the way")
+
+    written, _, problems = archive_logs(tmp_path, after_days=30)
+
+    assert written
+    assert str(first) in problems[0]
 
 
 def test_the_same_log_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -209,7 +240,7 @@ def test_the_task_archives_every_night_if_there_is_a_folder(
     assert Run(task.ARCHIVE_KEY, {}, None).result == {"archived": 1, "too_long": 0}
 
     archived_log_path(tmp_path, job_id).write_bytes(b"no archive")
-    with pytest.raises(Fatal, match="1 logs could not be archived"):
+    with pytest.raises(Fatal, match="1 log not archived"):
         Run(task.ARCHIVE_KEY, {}, None)
 
 
@@ -231,7 +262,7 @@ def test_commands_write_verify_and_replay(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="Set ARCHIVE_DIR"):
         said_by("archive_logs")
 
-    assert "1 logs archived in" in said_by("archive_logs", folder=tmp_path, after_days=30)
+    assert "1 log archived in" in said_by("archive_logs", folder=tmp_path, after_days=30)
     assert "All 1 archived logs are sound and agree." in said_by("verify_log", archive=tmp_path)
     assert "All 1 archived logs" in said_by("verify_log", job_id, archive=tmp_path)
     with pytest.raises(CommandError, match="No such file"):

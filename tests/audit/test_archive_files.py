@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -157,3 +158,23 @@ def test_a_file_under_the_name_of_another_job_is_named(tmp_path: Path) -> None:
     assert (
         f"{wrong}: it has the log of {one}, by its first line" in problems_with_archive(tmp_path)[1]
     )
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', "1e999999999"])
+def test_a_line_that_cannot_be_hashed_is_named(tmp_path: Path, text: str) -> None:
+    path = archive_log(tmp_path, closed_job())
+    rewrite(
+        path, lambda rows: rows.__setitem__(2, rows[2].replace('"data":{', f'"data":{{"x":{text},'))
+    )
+
+    [problem] = problems_with_archive(tmp_path)[1]
+
+    assert str(path) in problem
+
+
+def test_a_pipe_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
+    path = archive_log(tmp_path, closed_job())
+    path.unlink()
+    os.mkfifo(path)
+
+    assert problems_with_archive(tmp_path) == (1, [f"{path}: it is no file"])

@@ -9,6 +9,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipeline.audit.archive import archive_logs
+from pipeline.wording.english import count
+
+MOST_DAYS = 36_500
 
 
 class Command(BaseCommand):
@@ -35,6 +38,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, folder: Path | None, after_days: int, **_: Any) -> None:
+        if not 0 <= after_days <= MOST_DAYS:
+            raise CommandError(f"--after-days must be from 0 to {MOST_DAYS:,}.")
         if folder is None:
             raise CommandError("Set ARCHIVE_DIR, or name a folder with --folder.")
         try:
@@ -44,5 +49,5 @@ class Command(BaseCommand):
         for problem in problems:
             self.stdout.write(problem)
         if problems:
-            raise CommandError(f"{len(problems)} logs could not be archived: {problems[0]}")
-        self.stdout.write(self.style.SUCCESS(f"{written} logs archived in {folder}."))
+            raise CommandError(f"{count(len(problems), 'log')} not archived: {problems[0]}")
+        self.stdout.write(self.style.SUCCESS(f"{count(written, 'log')} archived in {folder}."))
