@@ -28,6 +28,7 @@ from tasks.models.statuses import Status
 
 _HOUR = 3_600
 _MOST_HOURS = 720
+_WAIT = "median_wait_seconds"
 _LOST = ("missed", "cooldown", "nobody", "paused")
 
 
@@ -125,7 +126,10 @@ def _what_if_result_context(task: Task | None) -> dict[str, Any]:
         ("lost while nobody waited", lambda run: f"{_what_if_hours(run, 'nobody'):,.1f}"),
         ("lost while paused", lambda run: f"{_what_if_hours(run, 'paused'):,.1f}"),
         ("Seat hours in use", lambda run: f"{_what_if_hours(run, 'used'):,.1f}"),
-        ("Median wait for the first seat", _what_if_wait),
+        (
+            "Median wait for the first seat",
+            lambda run: "unknown" if run[_WAIT] is None else short_duration(run[_WAIT]),
+        ),
         ("People offered a first seat", lambda run: f"{run['offered']:,}"),
         ("Misses", lambda run: f"{run['misses']:,}"),
     ]
@@ -167,11 +171,6 @@ def _what_if_hours(run: dict[str, Any], part: str) -> float:
 
 def _what_if_lost_hours(run: dict[str, Any]) -> float:
     return sum(_what_if_hours(run, part) for part in _LOST)
-
-
-def _what_if_wait(run: dict[str, Any]) -> str:
-    seconds = run["median_wait_seconds"]
-    return "unknown" if seconds is None else short_duration(seconds)
 
 
 def _what_if_pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
