@@ -108,3 +108,5 @@ def _verify_events(fold: LogFold, job: Job) -> None:
         raise BadRow(fold.seq + 1, "the log ends before an answer has given a place back")
     if fold.draw.is_unfinished:
         raise BadRow(fold.seq + 1, "the log ends before everybody has been placed by the draw")
+    if fold.accepted.is_unfinished:
+        raise BadRow(fold.seq + 1, "the log ends before a seat accepted in advance is confirmed")

@@ -87,6 +87,11 @@ class AcceptedWishes:
     def __init__(self) -> None:
         self._promoted: Event | None = None
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Tell whether the last row is a promotion that the next one must confirm."""
+        return self._promoted is not None
+
     def wrong_row(self, event: Event) -> str:
         """Say whether a row is not the confirmation that the promotion before it calls for."""
         promoted, self._promoted = self._promoted, None

@@ -251,18 +251,18 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
             "No seat is offered to you before your email address is verified. If it is not verified"
             f" by {time_in_words(standing.verify_by, zone)}, the application ends, without a miss."
         )
-    if standing.draw_at:
-        return (
-            "There is nothing to do. The order of everyone in line is drawn by lot at"
-            f" {time_in_words(standing.draw_at, zone)}. Then your place appears here, and the first"
-            " ones are offered the seats. Anybody in line can check the draw."
-        )
     window = long_duration(standing.policy.acknowledgment_window_seconds)
     turn = (
         f"You keep your place in line. When it is your turn, we email you, and you have {window}"
         " to confirm."
     ) + explain_quiet_hours(standing.policy)
-    if standing.job_status == "PAUSED":
+    if standing.draw_at:
+        turn = (
+            "There is nothing to do. The order of everyone in line is drawn by lot at"
+            f" {time_in_words(standing.draw_at, zone)}. Then your place appears here, and the first"
+            " ones are offered the seats. Anybody in line can check the draw."
+        )
+    elif standing.job_status == "PAUSED":
         turn += " The company has paused this job. Nobody is offered a seat until it resumes."
     if standing.is_cooling:
         until = time_in_words(standing.eligible_at, zone)

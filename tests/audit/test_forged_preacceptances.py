@@ -10,9 +10,11 @@ from uuid import UUID
 import pytest
 from django.db import transaction
 
-from pipeline.domain.states import Move
+from pipeline.audit.verify import verify_job
+from pipeline.domain.states import EventType, Move
+from pipeline.line.event_log import logged_time
 from pipeline.line.lock import lock_job_of
-from pipeline.line.moves import make_move
+from pipeline.line.moves import make_move, record_job_move
 from pipeline.line.write import write
 from pipeline.models import Event
 from pipeline.services.preaccept import preaccept
@@ -90,3 +92,25 @@ def test_a_confirmation_that_nobody_gave_is_named() -> None:
         write(job)
 
     assert first_bad_seq(job_id) == factories.row_of(job_id).seq
+
+
+def test_a_log_that_ends_before_the_confirmation_is_named() -> None:
+    job_id = factories.job()
+    _seated, waiting = factories.applications(job_id, 2)
+    until = database_now() + timedelta(days=1)
+    preaccept(application_id=waiting.id, accept_until=until, actor=factories.owner_of(waiting))
+    with transaction.atomic():
+        job = lock_job_of(waiting.id)
+        job.capacity = 2
+        facts = {"accepted_until": logged_time(until)}
+        record_job_move(job, EventType.CAPACITY_CHANGED, actor=factories.RECRUITER)
+        make_move(job, job.application(waiting.id), Move.PROMOTE, facts=facts)
+        write(job)
+
+    verdict = verify_job(job_id)
+
+    seq = factories.row_of(job_id).seq + 1
+    assert verdict.first_bad_seq == seq
+    assert verdict.differences == [
+        f"seq {seq}: the log ends before a seat accepted in advance is confirmed"
+    ]

@@ -104,7 +104,8 @@ class ApplicationCard:
     def may_wish(self) -> bool:
         """Tell whether the owner can ask for no seat before a time, or accept one in advance."""
         legal = {(self.standing.status, move) for move in (Move.DEFER, Move.PREACCEPT)}
-        return legal <= MOVES.keys() and _state_of_card(self.standing) is CardState.WAITING
+        waits = _state_of_card(self.standing) in (CardState.DRAWING, CardState.WAITING)
+        return legal <= MOVES.keys() and waits
 
     @property
     def may_verify(self) -> bool:

@@ -11,6 +11,7 @@ from pipeline.models import Application
 from tests.support import factories
 from tests.support.applicants import leave, mine, owner_signed_in
 from tests.support.clock import let_time_pass
+from tests.support.lottery import lottery
 from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -116,3 +117,33 @@ def test_with_an_offer_the_page_leads_back(waiting: Application) -> None:
     assert "You can only do this while you wait for a seat." in text_of(shown)
     assert "no longer possible" in text_of(sent)
     assert "Say yes in advance" not in text_of(client.get(mine(waiting)))
+
+
+def test_in_a_draw_a_yes_is_shown_and_taken_back() -> None:
+    person, _other = factories.applications(lottery(), 2)
+    client = owner_signed_in(person)
+    form = text_of(client.get(mine(person, "yes/")))
+
+    client.post(mine(person, "yes/"), in_days(3))
+
+    page = text_of(client.get(mine(person))).split("What happened")[0]
+    dashboard = text_of(client.get("/me/"))
+    assert "Say yes in advance" in form
+    assert "You said yes: " in page
+    assert "Change your yes" in page
+    assert "drawn by lot" in page
+    assert all("is yours at once: you said yes" in said for said in (page, dashboard))
+    client.post(mine(person, "yes/"), {"now": "yes"})
+    assert factories.fresh(person).accept_until is None
+    assert "You said yes: " not in text_of(client.get(mine(person))).split("What happened")[0]
+
+
+def test_in_a_draw_a_date_is_shown_too() -> None:
+    person, _other = factories.applications(lottery(), 2)
+    client = owner_signed_in(person)
+
+    client.post(mine(person, "not-before/"), in_days(3))
+
+    page = text_of(client.get(mine(person))).split("What happened")[0]
+    assert "No seat is offered to you before" in page
+    assert "You asked for no seat before" in page
