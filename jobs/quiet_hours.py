@@ -67,12 +67,26 @@ def is_quiet_zone_known(name: str) -> bool:
         return False
 
 
-@lru_cache(maxsize=4_096)
 def deadline_after(start: datetime, window: timedelta, quiet: QuietHours | None) -> datetime:
-    """Return the moment at which `window` has run since `start`; cached, for many offers at once.
+    """Return the moment at which `window` has run since `start`, in UTC.
 
     A window of zero returns the first moment from `start` on that is not quiet.
     """
+    return deadline_in_utc(start.astimezone(UTC), window, quiet)
+
+
+def running_time(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
+    """Return how long the time to confirm ran between two moments."""
+    return running_time_in_utc(start.astimezone(UTC), end.astimezone(UTC), quiet)
+
+
+# Python adds to and compares times of one other zone as a clock on the wall shows them: an hour
+# wrong when the clocks change. So the cached functions have times in UTC alone.
+
+
+@lru_cache(maxsize=4_096)
+def deadline_in_utc(start: datetime, window: timedelta, quiet: QuietHours | None) -> datetime:
+    """Return the moment at which `window` has run; cached, for many offers at once."""
     if quiet is None:
         return start + window
     left = window
@@ -84,7 +98,7 @@ def deadline_after(start: datetime, window: timedelta, quiet: QuietHours | None)
 
 
 @lru_cache(maxsize=4_096)
-def running_time(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
+def running_time_in_utc(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
     """Return how long the time to confirm ran between two moments; cached, as deadlines are."""
     if quiet is None or end <= start:
         return max(end - start, timedelta(0))
@@ -100,7 +114,7 @@ def _running_spans(start: datetime, quiet: QuietHours) -> Iterator[tuple[datetim
     """Yield the spans from `start` on that are not quiet, in UTC, without end."""
     zone = ZoneInfo(quiet.zone)
     marks = [0, *(mark for mark in (quiet.begins, quiet.ends) if mark is not None)]
-    begin = start.astimezone(UTC)
+    begin = start
     while True:
         local = begin.astimezone(zone)
         wall, offset = local.replace(tzinfo=None), local.utcoffset()

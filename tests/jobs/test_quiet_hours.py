@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jobs.policies import Policy
-from jobs.quiet_hours import QuietHours, deadline_after, running_time
+from jobs.quiet_hours import QuietHours, deadline_after, running_time, running_time_in_utc
 from pipeline.notifications.offers import OfferTimes, offer_checkpoints
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -104,6 +104,33 @@ def test_without_quiet_hours_all_time_runs() -> None:
     assert running_time(start + HOUR, start, NIGHTS) == timedelta(0)
 
 
+@pytest.mark.parametrize(("day", "first"), [("2026-03-28", "18:00"), ("2026-10-24", "16:00")])
+def test_a_window_without_quiet_hours_is_as_long_as_it_really_is(day: str, first: str) -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    start = datetime.fromisoformat(f"{day}T17:00").replace(tzinfo=berlin)
+
+    deadline = deadline_after(start, 24 * HOUR, None)
+
+    assert deadline - start.astimezone(UTC) == 24 * HOUR
+    assert deadline.astimezone(berlin).strftime("%H:%M") == first
+    assert deadline_after(start.astimezone(UTC), 24 * HOUR, None) == deadline
+    assert running_time(start, deadline.astimezone(berlin), None) == 24 * HOUR
+
+
+@pytest.mark.parametrize("quiet", [None, NIGHTS])
+def test_the_two_equal_hours_of_a_night_have_a_deadline_each(quiet: QuietHours | None) -> None:
+    summer = datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+    winter = summer.replace(fold=1)
+
+    until = [deadline_after(each, timedelta(0), None) for each in (summer, winter)]
+
+    assert until[1] - until[0] == HOUR
+    assert running_time(summer, winter, None) == HOUR
+    assert deadline_after(winter, HOUR, quiet) == deadline_after(
+        winter.astimezone(UTC), HOUR, quiet
+    )
+
+
 def test_the_jobs_time_zone_counts_if_the_persons_is_not_known() -> None:
     policy = Policy(
         acknowledgment_window_seconds=3_600,
@@ -156,10 +183,10 @@ def test_the_times_of_an_offer_are_counted_once() -> None:
     start = datetime(2026, 6, 1, 21, tzinfo=UTC)
     times = OfferTimes(start, deadline_after(start, 24 * HOUR, NIGHTS), NIGHTS)
     offer_checkpoints(times)
-    before = running_time.cache_info()
+    before = running_time_in_utc.cache_info()
 
     again = offer_checkpoints(times)
 
     assert again
-    assert running_time.cache_info().misses == before.misses
-    assert running_time.cache_info().hits == before.hits + 1
+    assert running_time_in_utc.cache_info().misses == before.misses
+    assert running_time_in_utc.cache_info().hits == before.hits + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -97,13 +97,13 @@ def example_of_deadline(policy: Policy, now: datetime) -> str:
     here = now.astimezone(ZoneInfo(quiet.zone))
     friday = here.replace(hour=EVENING_HOUR, minute=0, second=0, microsecond=0)
     friday += timedelta(days=(FRIDAY - here.weekday()) % 7 or 7)
-    window = timedelta(seconds=policy.acknowledgment_window_seconds)
+    without = replace(policy, quiet_from=None, quiet_to=None, quiet_weekends=False)
     offered, quietly, plainly = (
         f"{at:%H:%M} on {at:%A} {at.day} {at:%B}"
         for at in (
             friday,
             policy.deadline(friday).astimezone(here.tzinfo),
-            (friday + window).astimezone(here.tzinfo),
+            without.deadline(friday).astimezone(here.tzinfo),
         )
     )
     return (

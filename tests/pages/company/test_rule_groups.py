@@ -197,3 +197,20 @@ def test_the_example_counts_as_a_deadline_does(policy: dict[str, Any], ends: str
         f" {ends}. Without quiet hours, it would be by 18:00 on Saturday 28 November."
     )
     assert example_of_deadline(Policy(), WEDNESDAY) == ""
+
+
+@pytest.mark.parametrize(
+    ("month", "day", "plainly"),
+    [(3, 23, "19:00 on Sunday 29 March"), (10, 19, "17:00 on Sunday 25 October")],
+)
+def test_the_example_is_right_when_the_clocks_change(month: int, day: int, plainly: str) -> None:
+    rules = Policy(
+        quiet_time_zone="Europe/Berlin",
+        quiet_from="22:00",
+        quiet_to="08:00",
+        acknowledgment_window_seconds=48 * 3_600,
+    )
+
+    example = example_of_deadline(rules, datetime(2026, month, day, 12, tzinfo=UTC))
+
+    assert example.endswith(f"Without quiet hours, it would be by {plainly}.")
