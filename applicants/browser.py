@@ -36,8 +36,10 @@ def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
     """Sign a browser in as a person who has just proved their address.
 
     The earlier session and its id are dropped, including any staff sign-in, so that the old id is
-    useless to anybody who knows it.
+    useless to anybody who knows it. So are the notifications of whoever used the browser before.
     """
+    if device_id := device_id_in_browser(request):
+        Device.objects.filter(id=device_id).exclude(applicant=applicant).delete()
     request.session.flush()
     request.session[KEY] = str(applicant.id)
     rotate_token(request)
@@ -117,10 +119,9 @@ def device_id_in_browser(request: HttpRequest) -> UUID | None:
 
 
 def sign_out_browser(request: HttpRequest) -> None:
-    """End the browser's session, and the person's notifications in it."""
-    person_id, device_id = applicant_id_in_browser(request), device_id_in_browser(request)
-    if person_id and device_id:
-        Device.objects.filter(id=device_id, applicant_id=person_id).delete()
+    """End the browser's session, and the notifications in it, also of a session that ran out."""
+    if device_id := device_id_in_browser(request):
+        Device.objects.filter(id=device_id).delete()
     security.info("applicant.signed_out", extra={"applicant": request.session.get(KEY)})
     request.session.flush()
 

@@ -29,7 +29,9 @@ RECEIPT_KEY = receipt_key_from_text("RECEIPT_KEY", env.RECEIPT_KEY) if env.RECEI
 RECEIPT_FORMER_KEYS = [former_receipt_key_from_text(each) for each in env.RECEIPT_FORMER_KEYS]
 # The key of notifications on devices; empty: there are none.
 VAPID_PRIVATE_KEY = vapid_key_from_text(env.vapid_private_key())
-VAPID_SUBJECT = vapid_subject_from_text(env.VAPID_SUBJECT, sender=env.MAIL_FROM)
+VAPID_SUBJECT = ""
+if VAPID_PRIVATE_KEY or env.VAPID_SUBJECT:
+    VAPID_SUBJECT = vapid_subject_from_text(env.VAPID_SUBJECT, sender=env.MAIL_FROM)
 DEBUG = env.debug_from_env()
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
 

@@ -36,9 +36,7 @@ FORMAT = "next-in-line log 1"
 ENDING = ".jsonl.gz"
 BATCH = 2_000
 LONGEST_LINE = 2**20  # a longer one is no event, however much a damaged file unpacks to
-# Unfinished files that are older were left by a process that died.
-LEFT_BEHIND_SECONDS = 86_400
-# Whatever a damaged line raises when it is read and hashed.
+LEFT_BEHIND_SECONDS = 86_400  # older unfinished files were left by a process that died
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError)
 
 

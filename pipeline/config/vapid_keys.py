@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import urlsafe_b64decode
 from contextlib import suppress
 from email.utils import parseaddr
@@ -9,6 +10,7 @@ from email.utils import parseaddr
 from django.core.exceptions import ImproperlyConfigured
 
 KEY_BYTES = 32
+_SUBJECT = re.compile(r"mailto:[^@\s]+@[^@\s]+|https://[^\s/]\S*")
 # The number of points of P-256; a private key is between 0 and it.
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
@@ -36,6 +38,9 @@ def vapid_subject_from_text(text: str, *, sender: str) -> str:
     Raises ImproperlyConfigured if it is neither a mailto: nor an https: address.
     """
     subject = text.strip() or f"mailto:{parseaddr(sender)[1]}"
-    if not subject.startswith(("mailto:", "https://")):
-        raise ImproperlyConfigured("VAPID_SUBJECT must begin with mailto: or https://.")
+    if not _SUBJECT.fullmatch(subject):
+        raise ImproperlyConfigured(
+            "VAPID_SUBJECT must be mailto: and an email address, or an https:// address. Without"
+            " it, MAIL_FROM must have an email address."
+        )
     return subject

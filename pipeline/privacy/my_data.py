@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from applicants.codes import code_kept_about
-from applicants.models import Applicant, ApplicantToken, Device
+from applicants.models import Applicant, ApplicantToken
 from pipeline.models import Application, Email, Event
 from pipeline.selectors.annotations import annotations_of
 from pipeline.selectors.contests import contests_written_about
@@ -15,7 +16,7 @@ from pipeline.wording.sentences import Reader, sentence
 
 
 def my_data_about(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in ten queries, without secrets.
+    """Return all data kept about a person, with explanations, in eleven queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags and links,
     but not the note of a decision.
@@ -36,8 +37,12 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
                 "push_service": urlsplit(device.endpoint).hostname,
                 "created_at": device.created_at,
                 "notified_at": device.notified_at,
+                "notifications": [
+                    {"state": notice.state, "at": notice.at}
+                    for notice in sorted(device.notices.all(), key=attrgetter("at"))
+                ],
             }
-            for device in Device.objects.filter(applicant=applicant).order_by("created_at")
+            for device in applicant.devices.order_by("created_at").prefetch_related("notices")
         ],
         "signing_in": {
             "tokens": list(

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
+from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 
@@ -32,7 +33,7 @@ from pipeline.notifications.device_notices import KEPT_FOR, DeviceText, device_t
 from pipeline.notifications.messages import event_has_offer_message
 from pipeline.push.encryption import encrypt_push_message
 from pipeline.push.vapid import is_push_on, push_authorization, site_key_id
-from pipeline.webhooks.client import Answer, Failure, Outgoing, WebhookClient
+from pipeline.webhooks.client import Answer, Outgoing, WebhookClient
 from tasks.errors import Retry
 from tasks.json import as_json
 
@@ -43,13 +44,6 @@ REQUEST_SECONDS, RUN_SECONDS = 10.0, 40.0
 MOST_WAIT_SECONDS = 3_600.0  # that a push service may ask for
 REFUSED = Rate(1, 3_600)  # how often the log says the same about a push service
 State = DeviceNotice.State
-# Failures before anything was sent.
-_UNSENT = (
-    Failure.NAME_NOT_FOUND,
-    Failure.ADDRESS_REFUSED,
-    Failure.CONNECTION_FAILED,
-    Failure.TLS_FAILED,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +68,24 @@ def notify_devices(reason: Reason) -> dict[str, int]:
     if application is None or text is None or not is_push_on():
         return {"sent": 0}
     now = database_now()
-    theirs = Device.objects.filter(applicant_id=application.applicant_id, site_key=site_key_id())
+    theirs = Device.objects.filter(
+        applicant_id=application.applicant_id, site_key=site_key_id()
+    ).order_by("id")
     devices = {reason.notice_id(device): device for device in theirs}
     notices = [DeviceNotice(id=each, device=device) for each, device in devices.items()]
     DeviceNotice.objects.bulk_create(notices, ignore_conflicts=True)
     waiting = DeviceNotice.objects.filter(state=State.WAITING)
     seconds = max(0, int((ends_at - now).total_seconds()))
-    requests = [
+    made = [
         _push_request(notice_id, device, application, text, seconds=seconds, now=now)
         for notice_id, device in devices.items()
-        if waiting.filter(id=notice_id).update(state=State.SENDING, at=Now())
     ]
+    with transaction.atomic():  # all are claimed or none: nothing fails before they are sent
+        requests = [
+            each
+            for each in made
+            if waiting.filter(id=each.key).update(state=State.SENDING, at=Now())
+        ]
     waits: list[float | None] = []
     until = time.monotonic() + RUN_SECONDS
     if requests:
@@ -94,7 +95,8 @@ def notify_devices(reason: Reason) -> dict[str, int]:
                 waits += [_note_answer(each, devices[each.key]) for each in client.answers(0.2)]
     asked = [wait for wait in waits if wait is not None]
     if asked:
-        raise Retry("a push service cannot take it now", after_seconds=max(asked) or None)
+        # The soonest: who is asked for too early says so again, and holds up no other device.
+        raise Retry("a push service cannot take it now", after_seconds=min(asked) or None)
     return {"sent": len(requests)}
 
 
@@ -178,25 +180,26 @@ def _note_answer(answer: Answer, device: Device) -> float | None:
     """
     notice = DeviceNotice.objects.filter(id=answer.key)
     status = answer.status or 0
-    if answer.failure is None:
+    if answer.failure is None and not answer.is_unsent:
         notice.update(state=State.SENT, at=Now())
         Device.objects.filter(id=device.id).update(notified_at=Now())
         return None
     if status in (404, 410):  # switched off in the browser
         device.delete()
         return None
-    if answer.is_unsent or answer.failure in _UNSENT or status == 429 or status >= 500:
+    if not answer.is_begun or status == 429 or status >= 500:
         notice.update(state=State.WAITING, at=Now())
         asked = answer.headers.get("retry-after", "")
         seconds = float(asked) if asked.isascii() and asked.isdecimal() else 0.0
         return min(seconds, MOST_WAIT_SECONDS)
     notice.update(state=State.FAILED, at=Now())
     service = urlsplit(device.endpoint).hostname
+    said = "".join(each if each.isprintable() else " " for each in answer.body)
     if count_against_rate("push_refused", f"{service} {answer.failure} {status}", REFUSED).allowed:
         log.warning(
             "A push service refused a notification: %s %s (%s)",
             service,
             status or answer.failure,
-            " ".join(answer.body.split())[:200],
+            " ".join(said.split())[:200],
         )
     return None

@@ -42,12 +42,19 @@ class DeviceRefused(Exception):
 
 
 def add_device(
-    *, applicant_id: UUID, endpoint: str, public_key: str, secret: str, user_agent: str
+    *,
+    applicant_id: UUID,
+    endpoint: str,
+    public_key: str,
+    secret: str,
+    user_agent: str,
+    here: UUID | None = None,
 ) -> Device:
     """Store what a browser says of its subscription; the keys are in base64 for URLs.
 
-    A browser has one subscription, so it is the last person's who switched it on there. Adding it
-    again changes its keys. Raises DeviceRefused.
+    A browser has one subscription, so it is the last person's who switched it on there, and the
+    device that the browser was until now (`here`) goes. Adding it again changes its keys. Devices
+    of a former key of the site do not count. Raises DeviceRefused.
     """
     try:
         url = checked_webhook_url(endpoint)
@@ -60,9 +67,13 @@ def add_device(
     digest = sha256(url.encode()).digest()
     with transaction.atomic():
         # Two at once would otherwise both find room for one more.
-        Applicant.objects.select_for_update(no_key=True).get(id=applicant_id)
-        others = Device.objects.filter(applicant_id=applicant_id).exclude(digest=digest)
-        if others.count() >= MOST_DEVICES:
+        person = Applicant.objects.select_for_update(no_key=True).get(id=applicant_id)
+        if person.is_erased:
+            raise DeviceRefused("Your data has been erased.")
+        if here:
+            Device.objects.filter(id=here).exclude(digest=digest).delete()
+        others = Device.objects.filter(applicant_id=applicant_id, site_key=site_key_id())
+        if others.exclude(digest=digest).count() >= MOST_DEVICES:
             raise DeviceRefused(f"You already have {MOST_DEVICES} devices. Remove one first.")
         Device.objects.filter(digest=digest).exclude(applicant_id=applicant_id).delete()
         device, is_new = Device.objects.update_or_create(

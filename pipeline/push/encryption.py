@@ -1,7 +1,7 @@
 """Encryption of messages to a browser (RFC 8291, in the coding of RFC 8188): one record each.
 
 The push service on the way cannot read them. Written here on `cryptography`, and tested with the
-RFC's own example; docs/decisions/0017 says why no library does it.
+RFC's own example; docs/decisions/0018 says why no library does it.
 """
 
 from __future__ import annotations

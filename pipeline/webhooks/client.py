@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from typing import Any
 from uuid import UUID
 
 import certifi
@@ -44,6 +45,7 @@ KEEP_ALIVE_SECONDS = 10.0
 MOST_OPEN_FILES = 8_192
 _ARENA_MAX = -8  # of glibc's malloc.h
 _STACK_BYTES = 1024 * 1024
+_BEGUN = "http11.send_request_headers.started"  # what httpcore says when the connection stands
 
 
 class Failure(StrEnum):
@@ -87,6 +89,7 @@ class Answer:
     failure: Failure | None = None
     detail: str = ""
     is_unsent: bool = False  # no attempt: too many names are looked up
+    is_begun: bool = False  # the connection stood, and a part of the request may have arrived
 
 
 class WebhookClient:
@@ -164,8 +167,16 @@ class WebhookClient:
                 network_backend=GuardedNetwork(self._resolver, request.company_id),
             )
         headers = [(name.encode(), value.encode()) for name, value in request.headers.items()]
+
+        async def note_begin(event: str, _info: dict[str, Any]) -> None:
+            answer.is_begun = answer.is_begun or event == _BEGUN
+
         async with pool.stream(
-            "POST", request.url, headers=headers, content=request.body
+            "POST",
+            request.url,
+            headers=headers,
+            content=request.body,
+            extensions={"trace": note_begin},
         ) as response:
             answer.status = response.status
             answer.headers = _kept_webhook_response_headers(response.headers)

@@ -101,7 +101,7 @@ def phone(browser_page: OpenPage, site: Site, person: Applicant) -> Page:
 def switch_on(page: Page) -> None:
     """Press the button of the page."""
     page.get_by_role("button", name="Tell me on this device when my turn comes").click()
-    expect(page.get_by_text("Notifications are on here.")).to_be_visible()
+    expect(page.get_by_text("Notifications are on for this device. To switch")).to_be_visible()
 
 
 def push(page: Page, site: Site, message: dict[str, Any] | str) -> None:
@@ -141,7 +141,7 @@ def test_notifications_are_switched_on_shown_opened_and_off(
     phone.goto("/me/")
     phone.get_by_role("link", name="Notifications on this device").click()
     switch_on(phone)
-    shows(phone, "This device tells you when your turn comes.")
+    shows(phone, "Notifications are on for this device.")
     assert Device.objects.get().applicant_id == person.id
     axe(phone)
     shot(phone, "notifications-on")
@@ -160,7 +160,7 @@ def test_notifications_are_switched_on_shown_opened_and_off(
     notifications(phone, 0)
 
     phone.get_by_role("button", name="Remove").click()
-    shows(phone, "That device shows no more notifications.")
+    shows(phone, "That device will no longer show notifications.")
     expect(phone.get_by_role("button", name="Tell me on this device")).to_be_visible()
     assert not Device.objects.exists()
     assert phone.evaluate("sessionStorage.getItem('subscribed')") is None

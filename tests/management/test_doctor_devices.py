@@ -23,6 +23,15 @@ def test_a_site_without_a_key_is_in_order() -> None:
     assert found() == [("ok", "Notifications on devices are off: VAPID_PRIVATE_KEY is not set.")]
 
 
+def test_a_site_without_a_key_and_with_devices_is_warned(push_on: None, settings: Any) -> None:
+    Browser().added_for(factories.applicant(), URL)
+    settings.VAPID_PRIVATE_KEY = b""
+
+    assert found() == [
+        ("warning", "VAPID_PRIVATE_KEY is not set, so stored devices get no notifications: 1.")
+    ]
+
+
 def test_devices_of_the_sites_key_are_in_order(push_on: None) -> None:
     Browser().added_for(factories.applicant(), URL)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from applicants.models import Device
+from pipeline.privacy.erase import erase_person
 from pipeline.push.devices import (
     MOST_DEVICES,
     DeviceRefused,
@@ -80,6 +81,27 @@ def test_a_person_has_few_devices_also_if_they_add_many_at_once() -> None:
     assert done.count("added") == MOST_DEVICES
     assert Device.objects.count() == MOST_DEVICES
     assert "You already have 5 devices. Remove one first." in done
+
+
+def test_devices_of_a_former_key_do_not_count(settings: Any) -> None:
+    person = factories.applicant()
+    for number in range(MOST_DEVICES):
+        Browser().added_for(person, f"{URL}/{number}")
+    settings.VAPID_PRIVATE_KEY = b"\10" * 32
+
+    device = Browser().added_for(person, f"{URL}/new")
+
+    assert Device.objects.filter(id=device.id).exists()
+
+
+def test_an_erased_person_gets_no_device() -> None:
+    person = factories.applicant()
+    erase_person(applicant_id=person.id)
+
+    with pytest.raises(DeviceRefused, match="erased"):
+        Browser().added_for(person, URL)
+
+    assert not Device.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -91,5 +91,20 @@ def test_the_subject_is_an_address_of_the_operator() -> None:
 
     assert vapid_subject_from_text("", sender=sender) == "mailto:jobs@line.example"
     assert vapid_subject_from_text("https://line.example", sender=sender) == "https://line.example"
+
+
+@pytest.mark.parametrize(
+    ("subject", "sender"),
+    [
+        ("ops@line.example", "a@line.example"),
+        ("mailto:", "a@line.example"),
+        ("mailto:@line.example", "a@line.example"),
+        ("mailto:ops@", "a@line.example"),
+        ("https://", "a@line.example"),
+        ("", "Next in Line"),
+        ("", ""),
+    ],
+)
+def test_a_subject_that_is_no_address_stops_the_start(subject: str, sender: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="VAPID_SUBJECT"):
-        vapid_subject_from_text("ops@line.example", sender=sender)
+        vapid_subject_from_text(subject, sender=sender)

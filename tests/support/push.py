@@ -56,7 +56,7 @@ class Browser:
     def added_for(self, person: Applicant, endpoint: str) -> Device:
         """Switch notifications on for a person."""
         given = self.subscription(endpoint)
-        return add_device(applicant_id=person.id, **given, user_agent=CHROME)
+        return add_device(applicant_id=person.id, here=None, **given, user_agent=CHROME)
 
     def read(self, body: bytes) -> bytes:
         """Decrypt a message of one record; the padding is gone."""

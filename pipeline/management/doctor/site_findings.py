@@ -69,6 +69,12 @@ def site_email_findings(*, send_to: str = "") -> Iterator[Finding]:
 
 def device_findings() -> Iterator[Finding]:
     """Look at the key of notifications on devices, and for devices of an earlier key."""
+    if not is_push_on() and (stored := Device.objects.count()):
+        yield found_warning(
+            f"VAPID_PRIVATE_KEY is not set, so stored devices get no notifications: {stored}.",
+            "Set the key under which they were added again.",
+        )
+        return
     if not is_push_on():
         yield found_ok("Notifications on devices are off: VAPID_PRIVATE_KEY is not set.")
         return

@@ -25,8 +25,8 @@ from pipeline.wording.english import long_duration
 P = ParamSpec("P")
 
 ADDITIONS = Rate(20, 3_600)  # devices that a person may add, again or anew
-ADDED = "This device tells you when your turn comes."
-REMOVED = "That device shows no more notifications."
+ADDED = "Notifications are on for this device."
+REMOVED = "That device will no longer show notifications."
 
 
 class DeviceForm(forms.Form):
@@ -82,7 +82,12 @@ def add_my_device(request: HttpRequest, person: Applicant) -> HttpResponse:
     else:
         agent = request.headers.get("User-Agent", "")
         try:
-            device = add_device(applicant_id=person.id, **form.cleaned_data, user_agent=agent)
+            device = add_device(
+                applicant_id=person.id,
+                **form.cleaned_data,
+                user_agent=agent,
+                here=device_id_in_browser(request),
+            )
         except DeviceRefused as refused:
             messages.error(request, str(refused))
         else:

@@ -100,13 +100,12 @@ def _alter_settings(request: HttpRequest, member: Member, job: Job, alteration: 
     """Change a job if it is still as the form showed it. Return why not, or an empty string."""
     if job.status == JobStatus.CLOSED:
         return error_message_for(IllegalJobMove(status=job.status, verb="change"))
+    was_opened = "draw_day" in request.POST and job.status != JobStatus.DRAFT
+    seen_posting, seen_policy = (request.POST.get(f"seen_{name}") for name in ("posting", "policy"))
     for _ in range(TRIES):
-        seen_posting, seen_policy = (
-            request.POST.get(f"seen_{name}") for name in ("posting", "policy")
-        )
-        if alteration.posting and seen_posting != str(job.posting.version):
-            return error_message_for(StaleVersion())
-        if (alteration.policy or alteration.draw_at) and seen_policy != str(job.policy_version):
+        other_posting = alteration.posting and seen_posting != str(job.posting.version)
+        has_rules = alteration.policy or alteration.draw_at
+        if other_posting or was_opened or (has_rules and seen_policy != str(job.policy_version)):
             return error_message_for(StaleVersion())
         now = Version(job.seq, job.posting.version)
         try:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 
-from applicants.browser import DEVICE
-from applicants.models import Applicant, Device
+from applicants.browser import DEVICE, sign_in_browser
+from applicants.models import Applicant, Device, DeviceNotice
 from pipeline.limits.rate_limit import Rate
 from pipeline.pages.applicant import devices as module
+from pipeline.privacy.my_data import my_data_about
 from tests.support import factories
 from tests.support.applicants import applicant_browser, mine
 from tests.support.pages import text_of
@@ -52,11 +55,11 @@ def test_a_device_is_added_listed_as_this_one_and_removed(
     )
 
     device = Device.objects.get(applicant=person)
-    assert "This device tells you when your turn comes." in text_of(added)
+    assert "Notifications are on for this device." in text_of(added)
     assert "Chrome on Android This device" in text_of(added)
     assert "data-push-here" in added.content.decode()
     removed = browser.post(f"{PAGE}{device.id}/remove/", follow=True)
-    assert "That device shows no more notifications." in text_of(removed)
+    assert "That device will no longer show notifications." in text_of(removed)
     assert not Device.objects.exists()
 
 
@@ -105,15 +108,50 @@ def test_signing_out_ends_the_notifications_in_this_browser_only(
     assert list(Device.objects.all()) == [elsewhere]
 
 
-def test_signing_out_ends_nothing_of_another_person(browser: Client, person: Applicant) -> None:
+def test_signing_out_ends_the_notifications_of_who_used_the_browser_before(
+    browser: Client,
+) -> None:
     browser.post(ADD, Browser().subscription(URL))
-    other = factories.applicant()
-    theirs = applicant_browser(other)
+    theirs = applicant_browser(factories.applicant())
     theirs.cookies[DEVICE] = browser.cookies[DEVICE].value
 
     theirs.post("/sign-out/")
 
-    assert Device.objects.filter(applicant=person).exists()
+    assert not Device.objects.exists()
+
+
+@pytest.mark.parametrize("is_another", [False, True])
+def test_signing_in_ends_the_notifications_of_another_person_only(
+    person: Applicant, push_on: None, is_another: bool
+) -> None:
+    device = Browser().added_for(person, URL)
+    request = RequestFactory().post("/")
+    request.COOKIES[DEVICE] = str(device.id)
+    SessionMiddleware(lambda _: HttpResponse()).process_request(request)
+
+    sign_in_browser(request, factories.applicant() if is_another else person)
+
+    assert Device.objects.exists() != is_another
+
+
+def test_a_browser_that_is_added_under_a_new_key_leaves_no_ghost(
+    browser: Client, settings: Any
+) -> None:
+    browser.post(ADD, Browser().subscription(URL))
+    settings.VAPID_PRIVATE_KEY = b"\10" * 32
+
+    browser.post(ADD, Browser().subscription(f"{URL}/new"))
+
+    assert [each.endpoint for each in Device.objects.all()] == [f"{URL}/new"]
+
+
+def test_the_download_names_each_notification(browser: Client, person: Applicant) -> None:
+    device = Browser().added_for(person, URL)
+    DeviceNotice.objects.create(id=device.id, device=device, state="SENT")
+
+    [kept] = my_data_about(person)["devices"]
+
+    assert [each["state"] for each in kept["notifications"]] == ["SENT"]
 
 
 def test_a_device_that_the_sites_new_key_cannot_reach_is_named(
@@ -124,7 +162,9 @@ def test_a_device_that_the_sites_new_key_cannot_reach_is_named(
 
     page = browser.get(PAGE)
 
-    assert "cannot reach this device. Switch it on again there." in text_of(page)
+    assert "cannot reach this device. Switch notifications on again on that device." in text_of(
+        page
+    )
     assert "data-push-here" not in page.content.decode()
 
 
@@ -134,7 +174,7 @@ def test_pages_lead_there(browser: Client, person: Applicant) -> None:
     application = factories.application(job, person)
 
     assert PAGE in browser.get("/me/").content.decode()
-    assert "Be told on this device, too" in text_of(browser.get(mine(application)))
+    assert "Get notified on this device, too" in text_of(browser.get(mine(application)))
 
 
 def test_without_a_key_there_is_no_page_and_nothing_leads_there(person: Applicant) -> None:

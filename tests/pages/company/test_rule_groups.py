@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from django.test import Client
 
 from jobs.models import Company, Job, Role
 from jobs.policies import Policy
+from pipeline.domain.errors import StaleVersion
 from pipeline.pages.company.rule_groups import example_of_deadline
+from pipeline.pages.error_messages import error_message_for
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.clock import database_now
@@ -180,6 +183,25 @@ def test_a_draft_cannot_be_drawn_in_the_past_and_an_open_job_has_no_fields_for_i
     assert "The draw must be in the future" in answer.content.decode()
     assert factories.row_of(job.id).draw_at == job.draw_at
     assert draw_fields_of(page_of(owner, path)) == {}
+
+
+def test_the_time_of_a_draw_is_not_dropped_because_a_colleague_opened_the_job(
+    owner: Client, company: Company
+) -> None:
+    job = drawn_draft(company)
+    path = f"/company/jobs/{job.id}/settings/"
+    before = draw_fields_of(page_of(owner, path))
+    seen = {"seen_posting": job.posting.version, "seen_policy": job.policy_version}
+    later = (database_now() + timedelta(days=20)).date().isoformat()
+    form = RULES | seen | before | {"draw_zone": "UTC", "draw_day": later, "title": "Day watch"}
+    owner.post(f"/company/jobs/{job.id}/open/")
+
+    answer = owner.post(path, form)
+
+    after = factories.row_of(job.id)
+    assert answer.status_code == 409
+    assert error_message_for(StaleVersion()) in unescape(answer.content.decode())
+    assert (after.draw_at, after.posting.version) == (job.draw_at, job.posting.version)
 
 
 @pytest.mark.parametrize(

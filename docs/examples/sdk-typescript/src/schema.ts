@@ -449,9 +449,9 @@ export interface paths {
         put?: never;
         /**
          * Accept a seat in advance, or take that back
-         * @description Accept a seat in advance, or take that back. Repeating it is harmless.
+         * @description Accept a seat in advance, or take that back. While they wait, it can be repeated.
          *
-         *     A seat that opens for the person before `accept_until`, at most 14 days ahead, is confirmed at once, without an offer. The place in line stays the same. With null, they are asked again. Only a verified person on the waitlist can do this.
+         *     A seat that goes to the person before `accept_until`, at most 14 days ahead, is confirmed at once, without an offer. The place in line stays the same. With null, they are asked again. Only a verified person on the waitlist can do this.
          *
          *     **Who:** The applicant, with their token or session or a portal token.
          */
