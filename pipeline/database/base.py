@@ -21,16 +21,21 @@ TRUSTED_SECONDS = 1.0
 class _StandbyErrors(DatabaseErrorWrapper):
     """Django's translation of errors; a server that takes no writes counts as away.
 
-    During a failover, connections reach a standby that is not the primary yet, or no longer.
+    During a failover, connections reach a standby that is not the primary yet, or no longer. A
+    write in a transaction that was declared to be READ ONLY stays a mistake of the program.
     """
 
     wrapper: DatabaseWrapper
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction) and self._takes_no_writes():
             self.wrapper.errors_occurred = self.wrapper.is_standby = True
             raise OperationalError(*error.args).with_traceback(traceback) from error
         super().__exit__(kind, error, traceback)
+
+    def _takes_no_writes(self) -> bool:
+        said = self.wrapper.connection.info.parameter_status
+        return "on" in (said("in_hot_standby"), said("default_transaction_read_only"))
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

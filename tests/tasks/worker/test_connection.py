@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import psycopg
 import pytest
-from django.db import InternalError, connection
+from django.db import OperationalError, connection
 
 from tasks.scheduling.schedules import create_schedule
 from tasks.worker.chores import Chores
@@ -92,7 +92,7 @@ def test_the_chores_take_a_new_connection_too() -> None:
     chores = Chores(cast(Any, store), lambda attempts: None)
     with connection.cursor() as cursor:
         cursor.execute(ONLY_READ)
-    with pytest.raises(InternalError, match="read-only"):
+    with pytest.raises(OperationalError, match="read-only"):
         create_schedule(name="s", cron="* * * * *", type_key="test.noop")
 
     chores.run(time.monotonic())
