@@ -28,14 +28,12 @@ class _StandbyErrors(DatabaseErrorWrapper):
     wrapper: DatabaseWrapper
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction) and self._takes_no_writes():
-            self.wrapper.errors_occurred = self.wrapper.is_standby = True
-            raise OperationalError(*error.args).with_traceback(traceback) from error
+        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            said = self.wrapper.connection.info.parameter_status
+            if "on" in (said("in_hot_standby"), said("default_transaction_read_only")):
+                self.wrapper.errors_occurred = self.wrapper.is_standby = True
+                raise OperationalError(*error.args).with_traceback(traceback) from error
         super().__exit__(kind, error, traceback)
-
-    def _takes_no_writes(self) -> bool:
-        said = self.wrapper.connection.info.parameter_status
-        return "on" in (said("in_hot_standby"), said("default_transaction_read_only"))
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
