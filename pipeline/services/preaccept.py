@@ -23,8 +23,8 @@ MOST_PREACCEPTANCES = 50
 def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Actor) -> Application:
     """Accept in advance a seat that is offered before a time, or take that back (None).
 
-    The place in line stays the same. Repeating it is harmless. Raises NotPreacceptable if the time
-    is not ahead or more than ACCEPT_WITHIN away, or was set too often; IllegalMove if the person
+    The place in line stays the same. While they wait, it can be repeated. Raises NotPreacceptable
+    if the time is not ahead or more than ACCEPT_WITHIN away, or was set too often; IllegalMove if the person
     does not wait, is not verified or the job is closed; ApplicationNotFound.
     """
     job = lock_job_of(application_id)
@@ -34,11 +34,12 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
     status_after(status, Move.PREACCEPT, verified=application.is_verified)
     if job.status is JobStatus.CLOSED:
         raise IllegalMove(status=status, move=Move.PREACCEPT)
-    if application.accept_until == accept_until:
+    if accept_until and accept_until <= job.now:
+        raise NotPreacceptable(why="This time has passed. Choose a later one.")
+    stands = application.accept_until if (application.accept_until or job.now) > job.now else None
+    if stands == accept_until:  # one that has ended is taken back already
         return application
     if accept_until:
-        if accept_until <= job.now:
-            raise NotPreacceptable(why="This time has passed. Choose a later one.")
         if accept_until > job.now + ACCEPT_WITHIN:
             raise NotPreacceptable(why=f"Choose a time in the next {ACCEPT_WITHIN.days} days.")
         own = Event.objects.filter(application_id=application.id, event=EventType.PREACCEPTED)

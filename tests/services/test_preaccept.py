@@ -134,6 +134,21 @@ def test_it_can_be_renewed_and_repeating_it_is_one_event() -> None:
     assert factories.event_names(job_id).count("PREACCEPTED") == 2
 
 
+def test_an_ended_yes_is_refused_again_and_taking_it_back_is_no_event() -> None:
+    job_id, (_seated, first) = line_of(2)
+    say_yes(first, days=1)
+    let_time_pass(job_id, 2 * DAY)
+    ended, owner = factories.fresh(first).accept_until, factories.owner_of(first)
+
+    with pytest.raises(NotPreacceptable):
+        preaccept(application_id=first.id, accept_until=ended, actor=owner)
+    say_yes(first, days=None)
+
+    assert factories.event_names(job_id).count("PREACCEPTED") == 1
+    assert say_yes(first, days=1).accept_until is not None
+    assert_line_is_sound(job_id)
+
+
 def test_a_turn_put_off_is_passed_over_with_or_without_a_yes() -> None:
     job_id, (seated, first, second) = line_of(3)
     say_yes(first)
