@@ -60,12 +60,12 @@ class Preaccept(Endpoint):
         ApplicationOut,
         takes=(PreacceptanceIn,),
         refuses=(INVALID_TRANSITION, NOT_PREACCEPTABLE, CLOCK_MOVING, SANDBOX_FULL),
-        about="A seat that opens for the person before `accept_until`, at most 14 days ahead, is"
+        about="A seat that goes to the person before `accept_until`, at most 14 days ahead, is"
         " confirmed at once, without an offer. The place in line stays the same. With null, they"
         " are asked again. Only a verified person on the waitlist can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Accept a seat in advance, or take that back. Repeating it is harmless."""
+        """Accept a seat in advance, or take that back. While they wait, it can be repeated."""
         caller, facts = own_application(caller_of(request), application_id, Action.PREACCEPT)
         until = endpoint_body(request, PreacceptanceIn)["accept_until"]
         return application_answer(
