@@ -15,8 +15,11 @@ import pytest
 from jobs.models import Company
 from pipeline.domain.states import EventType
 from pipeline.line import lock
+from pipeline.line.event_log import logged_time
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.models import Event, WebhookDelivery, WebhookEndpoint
+from pipeline.services.defer import defer
+from pipeline.services.preaccept import preaccept
 from pipeline.services.withdraw import withdraw
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import change_webhook_endpoint, rotate_endpoint_secret
@@ -29,6 +32,7 @@ from pipeline.webhooks.queue import (
 from pipeline.webhooks.types import TYPES, webhook_type_of
 from tasks.models import Task, TaskType
 from tests.support import factories
+from tests.support.clock import database_now
 from tests.support.round_trips import round_trips_of
 from tests.support.together import (
     held_lock,
@@ -269,3 +273,28 @@ def test_a_change_that_waits_for_the_job_is_told_to_an_endpoint_made_meanwhile(
 
     assert not isinstance(answers[0], Exception), answers
     assert tasks() == is_read_after
+
+
+def test_a_wish_and_its_withdrawal_differ(company: Company, job: UUID) -> None:
+    factories.application(job)
+    waiting = factories.application(job)
+    made, owner = [], factories.owner_of(waiting)
+    until = database_now() + timedelta(days=1)
+    endpoint(company.id, URL)
+    for moment in (until, None):
+        preaccept(application_id=waiting.id, accept_until=moment, actor=owner)
+        defer(application_id=waiting.id, not_before=moment, actor=owner)
+    queue_all()
+
+    for body in WebhookDelivery.objects.order_by("id").values_list("body", flat=True):
+        data = json.loads(body)["data"]
+        if data["event"] in ("PREACCEPTED", "DEFERRED"):
+            made.append((data["event"], data.get("accept_until"), data.get("not_before")))
+
+    said = logged_time(until)
+    assert made == [
+        ("PREACCEPTED", said, None),
+        ("DEFERRED", said, said),
+        ("PREACCEPTED", None, said),
+        ("DEFERRED", None, None),
+    ]
