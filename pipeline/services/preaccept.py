@@ -24,8 +24,8 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
     """Accept in advance a seat that is offered before a time, or take that back (None).
 
     The place in line stays the same. While they wait, it can be repeated. Raises NotPreacceptable
-    if the time is not ahead or more than ACCEPT_WITHIN away, or was set too often; IllegalMove if the person
-    does not wait, is not verified or the job is closed; ApplicationNotFound.
+    if the time is not ahead or more than ACCEPT_WITHIN away, or was set too often; IllegalMove if
+    the person does not wait, is not verified or the job is closed; ApplicationNotFound.
     """
     job = lock_job_of(application_id)
     settle_due(job)
@@ -45,7 +45,7 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
         own = Event.objects.filter(application_id=application.id, event=EventType.PREACCEPTED)
         if own.filter(data__has_key="accept_until").count() >= MOST_PREACCEPTANCES:
             raise NotPreacceptable(
-                why=f"You can do this {MOST_PREACCEPTANCES} times for one application, and you did."
+                why=f"You have already done this {MOST_PREACCEPTANCES} times for one application."
             )
     application.accept_until = accept_until
     make_move(job, application, Move.PREACCEPT, actor=actor)
