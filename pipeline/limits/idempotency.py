@@ -15,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -182,8 +183,8 @@ def _execute_idempotency_statement(statement: str, parameters: dict[str, Any]) -
 class UnsettledClaims:
     """Settlements of this process that wait for the database; a thread writes them.
 
-    Each is dropped when its claim has expired. A later attempt that took over the claim is not
-    affected: the statements name the run.
+    Each is dropped when its claim has expired, or if it fails although the database is there. A
+    later attempt that took over the claim is not affected: the statements name the run.
     """
 
     def __init__(self) -> None:
@@ -201,8 +202,9 @@ class UnsettledClaims:
             self._waiting.append((time.monotonic() + LEASE_SECONDS, statement, parameters))
             if self._thread is None:
                 thread = threading.Thread(target=self._run, name="unsettled_claims", daemon=True)
-                thread.start()  # may fail; the next one tries again
-                self._thread = thread
+                with suppress(RuntimeError):  # no thread to be had; the next note tries again
+                    thread.start()
+                    self._thread = thread
 
     def _run(self) -> None:
         while True:
@@ -216,9 +218,10 @@ class UnsettledClaims:
             except Exception as error:
                 log.warning("the end of a request with a key could not be written: %s", error)
                 connection.close()
-                if time.monotonic() < until:
+                is_away = isinstance(error, OperationalError | InterfaceError)
+                if is_away and time.monotonic() < until:
                     with self._guard:
-                        self._waiting.appendleft((until, statement, parameters))
+                        self._waiting.append((until, statement, parameters))
                     time.sleep(RETRY_SECONDS)
         connection.close()
 

@@ -46,7 +46,7 @@ def defer(*, application_id: UUID, not_before: datetime | None, actor: Actor) ->
         own = Event.objects.filter(application_id=application.id, event=EventType.DEFERRED)
         if own.filter(data__has_key="not_before").count() >= MOST_DEFERRALS:
             raise NotDeferrable(
-                why=f"You can set a time {MOST_DEFERRALS} times for one application, and you did."
+                why=f"You have already set a time {MOST_DEFERRALS} times for one application."
             )
     application.not_before = not_before
     entry = make_move(job, application, Move.DEFER, actor=actor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Any
@@ -94,6 +95,40 @@ class NetworkResolver:
             each.cancel()
 
 
+class _ClosingStream(httpcore.AsyncNetworkStream):
+    """Stream that is closed if its TLS handshake is cut off by our time limit.
+
+    httpcore closes it after errors only, and a cancellation is none.
+    """
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return await self._stream.read(max_bytes, timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            return await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        except asyncio.CancelledError:
+            await self._stream.aclose()
+            raise
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
 class GuardedNetwork(httpcore.AsyncNetworkBackend):
     """Network that connects only to addresses that were checked right before."""
 
@@ -136,7 +171,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
             if not is_webhook_address_allowed(str(peer[0])):
                 await stream.aclose()
                 raise AddressRefused
-            return stream
+            return _ClosingStream(stream)
         raise AssertionError("the last address returns or raises")
 
     async def sleep(self, seconds: float) -> None:

@@ -122,8 +122,9 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         *lot,
         f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
         " ahead of you unless you miss a deadline. If you want no seat before a date, you can say"
-        " so and keep your place. If the company cancels somebody's miss, they return to the"
-        " place they had.",
+        " so and keep your place. You can also say yes in advance: then a seat that goes to you is"
+        " yours at once. If the company cancels somebody's miss, they return to the place they"
+        " had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it."
@@ -275,7 +276,7 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         )
     if standing.is_accepting:
         until = time_in_words(standing.accept_until, zone)
-        turn += f" If your turn comes before {until}, the seat is yours at once: you said yes."
+        turn += f" A seat that goes to you before {until} is yours at once: you said yes."
     return turn
 
 

@@ -152,7 +152,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "confirmed at once. The place in line stays the same."
     ),
     (EventType.PREACCEPTED, None): (
-        "{They} took back the yes in advance. {They} will be asked to confirm a seat."
+        "{They} took back {their} yes in advance. {They} will be asked to confirm a seat."
     ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."

@@ -183,6 +183,36 @@ def test_a_key_is_free_soon_after_a_database_that_was_away_for_the_end_of_its_re
     assert Job.objects.count() == 1
 
 
+def test_what_cannot_be_written_at_all_holds_up_no_other_key(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(idempotency, "RETRY_SECONDS", 30)
+    claims = idempotency.UnsettledClaims()
+
+    claims.note("SELECT 1 / 0", {})
+    claims.note("SELECT 1 / %(by)s", {"by": 0})
+
+    eventually(lambda: len(caplog.records) == 2, 10)
+    assert all("division by zero" in record.getMessage() for record in caplog.records)
+
+
+def test_a_thread_that_cannot_start_leaves_the_error_of_the_database_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    claims = idempotency.UnsettledClaims()
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse)
+        claims.note("SELECT 1", {})
+    assert claims._thread is None
+
+    claims.note("SELECT 1", {})
+
+    eventually(lambda: claims._thread is None and not claims._waiting, 10)
+
+
 def terminate_backend(pid: int) -> bool:
     """End a connection, and wait until it has ended."""
     with connection.cursor() as cursor:

@@ -263,7 +263,9 @@ def test_commands_write_verify_and_replay(tmp_path: Path) -> None:
         said_by("archive_logs")
 
     assert "1 log archived in" in said_by("archive_logs", folder=tmp_path, after_days=30)
-    assert "All 1 archived logs are sound and agree." in said_by("verify_log", archive=tmp_path)
+    assert "1 archived log verified: sound, as in the database." in said_by(
+        "verify_log", archive=tmp_path
+    )
     assert "All 1 archived logs" in said_by("verify_log", job_id, archive=tmp_path)
     with pytest.raises(CommandError, match="No such file"):
         said_by("verify_log", factories.job(), archive=tmp_path)

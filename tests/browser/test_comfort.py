@@ -11,8 +11,11 @@ from playwright.sync_api import Page, expect
 
 from pipeline.templatetags.line import tag_countdown, tag_when
 from pipeline.wording.english import short_duration
-from tests.browser.helpers import axe
+from tests.browser.helpers import axe, no_sideways_scroll, sign_in_staff
 from tests.browser.site import OpenPage, Site
+from tests.support import factories
+from tests.support.accounts import member_of
+from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +41,22 @@ def test_a_countdown_counts_in_the_servers_words_and_ends(page: Page) -> None:
     expected = [{short_duration(seconds + extra) for extra in (-1, 0, 1)} for seconds in SPANS]
     assert all(text in words for text, words in zip(shown[1:], expected[1:], strict=True))
     expect(page.locator("count-down [role=timer]").first).to_have_text(re.compile("time is up"))
+
+
+def test_a_deadline_that_has_passed_fits_into_a_narrow_list_of_jobs(
+    browser_page: OpenPage, site: Site
+) -> None:
+    company = factories.company()
+    job = factories.job(company_id=company.id, acknowledge_first_seat=True)
+    factories.application(job)
+    let_time_pass(job, factories.WINDOW + 60)
+    page = browser_page("narrow")
+    sign_in_staff(page.context, site.url, member_of(company))
+
+    page.goto("/company/")
+
+    expect(page.locator("count-down [role=timer]").first).to_have_text(re.compile("time is up"))
+    no_sideways_scroll(page)
 
 
 def test_a_countdown_goes_by_the_servers_clock_and_speaks_at_its_marks(page: Page) -> None:

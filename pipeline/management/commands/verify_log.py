@@ -16,6 +16,7 @@ from pipeline.audit.archive import problems_with_archive
 from pipeline.audit.verify import verify_job
 from pipeline.database.replica import primary_without_replica
 from pipeline.domain.errors import JobNotFound
+from pipeline.wording.english import count
 
 
 class Command(BaseCommand):
@@ -80,7 +81,11 @@ class Command(BaseCommand):
             self.stdout.write(problem)
         if problems:
             return f"{len(problems)} of {files} archived logs do not agree: {problems[0]}"
-        self.stdout.write(self.style.SUCCESS(f"All {files} archived logs are sound and agree."))
+        self.stdout.write(
+            self.style.SUCCESS(
+                f"{count(files, 'archived log')} verified: sound, as in the database."
+            )
+        )
         return ""
 
     def _verify_logs(self, job_ids: list[UUID]) -> str:

@@ -44,7 +44,7 @@ def consequence_when_a_seat_opens(job: Job, next_name: str | None) -> str:
     if held >= job.capacity:
         return f"nobody is promoted: {_consequence_for_seat_holders(job, held)}"
     if next_name is not None:
-        return f"{consequence_names([next_name], 1)} is offered the seat"
+        return f"the seat goes to {consequence_names([next_name], 1)}"
     if job.people_waiting > LOOKED_AHEAD:
         return "the seat goes to the first person in line who can take it now"
     if job.people_waiting:
@@ -70,10 +70,9 @@ def consequence_of_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -
     if held >= job.capacity:
         return f"{opens}; nobody is promoted: {_consequence_for_seat_holders(job, held)}"
     if names:
-        offered = f"{consequence_names(names[:3], len(names))} {plural(len(names), 'is', 'are')}"
-        return f"{opens}; {offered} offered a seat"
+        return f"{opens}, for {consequence_names(names[:3], len(names))}"
     if job.people_waiting > LOOKED_AHEAD:
-        return f"{opens}; the first people who can take one now are offered a seat"
+        return f"{opens}, for the first people who can take one now"
     return f"{opens}, for people who can take one later or who apply next"
 
 
@@ -83,7 +82,7 @@ def consequence_of_reinstatement(job: Job, *, position: int, stood: int) -> str:
     `stood` is their position now; of somebody who does not wait, that behind everybody.
     """
     if job.status == JobStatus.OPEN and job.seats_free:
-        return "a seat is free, so it is offered to them at once, and nobody moves back"
+        return "a seat is free, so it goes to them at once, and nobody moves back"
     follow, passed = "nobody moves back", stood - position
     if passed > 0:
         follow = f"{people(passed)} behind {plural(passed, 'moves', 'move')} back by one"

@@ -81,7 +81,7 @@ def _reinstate_application(
     )
     if done is not None:
         position = read_application(application_id).position
-        result = f"is number {position:,} in line" if position else "was offered the free seat"
+        result = f"is number {position:,} in line" if position else "gets the free seat"
         name = seen.application.name or seen.address
         messages.success(request, f"{name} has their place back and {result}.")
     return redirect("application", application_id=application_id)

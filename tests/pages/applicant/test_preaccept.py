@@ -34,9 +34,9 @@ def test_a_date_is_saved_and_shown(waiting: Application) -> None:
     said = text_of(client.post(mine(waiting, "yes/"), in_days(3), follow=True))
 
     assert factories.fresh(waiting).accept_until is not None
-    assert "the seat is yours at once" in said
-    assert "You said yes: if your turn comes before" in said
-    assert "the seat is yours at once" in text_of(client.get("/me/"))
+    assert "is yours at once" in said
+    assert "You said yes: a seat that goes to you before" in said
+    assert "is yours at once" in text_of(client.get("/me/"))
 
 
 def test_the_seat_is_told_as_accepted_in_advance(waiting: Application) -> None:

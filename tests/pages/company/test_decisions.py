@@ -39,7 +39,7 @@ def test_several_people_are_rejected_with_one_consequence(recruiter: Client, job
     asked = follow(recruiter, path, ticked(job, "Ana Li", "Bo Berg", "Dee Rao"))
     done = follow(recruiter, path, form_of(asked) | {"outcome": "REJECTED"})
 
-    assert "2 seats open; Cy Okafor and Eli Sato are offered a seat" in asked
+    assert "2 seats open, for Cy Okafor and Eli Sato" in asked
     assert "Reject 3 people" in asked
     assert "A decision is final." in asked
     assert "3 people rejected." in done

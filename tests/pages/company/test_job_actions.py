@@ -31,7 +31,7 @@ def test_a_decision_names_who_is_promoted_and_it_happens(recruiter: Client, job:
     bo = named(job, "Bo Berg")
     path = f"/company/applications/{bo.id}/decide/"
 
-    assert_offers(page_of(recruiter, path), "Reject Bo Berg", "Cy Okafor is offered the seat")
+    assert_offers(page_of(recruiter, path), "Reject Bo Berg", "the seat goes to Cy Okafor")
     given = {"outcome": "REJECTED", "reason": "NOT_A_MATCH", "note": "Come back in a year."}
     page = follow(recruiter, path, given)
 
@@ -44,7 +44,7 @@ def test_only_who_is_in_review_can_be_hired(recruiter: Client, job: UUID) -> Non
     active, waiting = named(job, "Ana Li"), named(job, "Dee Rao")
 
     hiring = page_of(recruiter, f"/company/applications/{active.id}/decide/")
-    assert_offers(hiring, "Hire Ana Li", "Cy Okafor is offered the seat")
+    assert_offers(hiring, "Hire Ana Li", "the seat goes to Cy Okafor")
     path = f"/company/applications/{waiting.id}/decide/"
     page = page_of(recruiter, path)
     assert "Hire" not in page
@@ -72,7 +72,7 @@ def test_a_decision_says_when_nobody_is_promoted_by_it(
     page = page_of(recruiter, f"/company/applications/{ana.id}/decide/")
 
     assert says in page
-    assert "is offered the seat" not in page
+    assert "the seat goes to" not in page
 
 
 def promised_on(client: Client, path: str) -> dict[str, str]:
@@ -93,7 +93,7 @@ def test_a_decision_asks_again_when_somebody_else_would_be_promoted_by_now(
 
     assert stale.status_code == 422
     assert "The line has moved on" in stale.content.decode()
-    assert "Dee Rao is offered the seat" in stale.content.decode()
+    assert "the seat goes to Dee Rao" in stale.content.decode()
     assert factories.status_of(ana) == "ACTIVE"
     page = follow(recruiter, path, {"outcome": "REJECTED", **promised_on(recruiter, path)})
     assert "Ana Li was rejected. Dee Rao was promoted." in page

@@ -68,8 +68,8 @@ def test_a_free_seat_is_promised_and_offered(company: Company, recruiter: Client
     let_time_pass(job_id, factories.WINDOW)
     factories.settle_all()
 
-    assert "it is offered to them at once" in page_of(recruiter, back(alone))
-    assert "was offered the free seat" in follow(recruiter, back(alone), GIVEN)
+    assert "it goes to them at once" in page_of(recruiter, back(alone))
+    assert "gets the free seat" in follow(recruiter, back(alone), GIVEN)
 
 
 def test_a_reason_is_required_and_the_note_has_a_limit(company: Company, recruiter: Client) -> None:

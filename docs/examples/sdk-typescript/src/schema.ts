@@ -6352,7 +6352,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `CLOCK_MOVING`: Clock still moving; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `INVALID_TRANSITION`: Invalid transition; `NOT_PREACCEPTABLE`: Not acceptable in advance; `SANDBOX_FULL`: Sandbox full */
+        /** @description `CLOCK_MOVING`: Clock still moving; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `INVALID_TRANSITION`: Invalid transition; `NOT_PREACCEPTABLE`: Cannot accept a seat until then; `SANDBOX_FULL`: Sandbox full */
         ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotPreacceptableOrSandboxFull: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
