@@ -185,8 +185,8 @@ DEFAULT_FROM_EMAIL = env.MAIL_FROM
 
 # A change waits at most this long for a job's lock (then BUSY), and a client that hangs while
 # holding the lock loses it.
-# PostgreSQL asks the machine of a web server that holds a lock, and notices so that it has vanished;
-# deploy/pgbouncer/pgbouncer.ini does the same for the pooler's clients.
+# PostgreSQL asks web servers' machines for signs of life, so that one which has vanished keeps no
+# lock; deploy/pgbouncer/pgbouncer.ini does the same for the pooler's clients.
 _SESSION = (
     "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
     " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"

@@ -7,6 +7,7 @@ verified and replayed without the database. The same log always gives the same b
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -36,7 +37,7 @@ FORMAT = "next-in-line log 1"
 ENDING = ".jsonl.gz"
 BATCH = 2_000
 LONGEST_LINE = 2**20  # a longer one is no event, however much a damaged file unpacks to
-LEFT_BEHIND_SECONDS = 86_400  # older unfinished files were left by a process that died
+LEFT_BEHIND_SECONDS = 86_400  # older unfinished files are of dead processes
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError)
 
 
@@ -87,8 +88,8 @@ def archive_logs(
                 written += 1
             except BadArchive as error:
                 problems.append(str(error))
-            except (FileExistsError, NotADirectoryError) as error:
-                if not folder.is_dir():
+            except OSError as error:
+                if not folder.is_dir() or error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
                     raise
                 problems.append(f"{job_id} was not archived: {error}")
     return written, left_out, problems
@@ -105,14 +106,13 @@ def archive_log(folder: Path, job_id: UUID) -> Path:
         raise BadArchive(f"{job_id} was not archived: its log is not sound. Run verify_log.")
     path = archived_log_path(folder, job_id)
     header = ArchiveHeader(job_id, verdict.head_seq, bytes.fromhex(verdict.head_hash))
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(exist_ok=True)  # not the folder: a disk may not be mounted
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         with unfinished.open("xb") as file:
             _write_archived_log(file, header)
             os.fsync(file.fileno())
-        read_back = verify_archived_log(unfinished)
-        if read_back != header:
+        if verify_archived_log(unfinished) != header:
             raise BadArchive(f"{unfinished}: it has other events than were written")
         unfinished.replace(path)
     finally:

@@ -202,7 +202,7 @@ class UnsettledClaims:
             self._waiting.append((time.monotonic() + LEASE_SECONDS, statement, parameters))
             if self._thread is None:
                 thread = threading.Thread(target=self._run, name="unsettled_claims", daemon=True)
-                with suppress(RuntimeError):  # no thread to be had; the next note tries again
+                with suppress(RuntimeError):  # then the next note tries again
                     thread.start()
                     self._thread = thread
 

@@ -188,7 +188,7 @@ def test_sound_logs_are_said_to_be_so() -> None:
     said = said_by("verify_log")
 
     assert f"{job_id}: ok, 2 events" in said
-    assert "All is well: 1 logs verified." in said
+    assert "All is well: 1 log verified." in said
 
 
 def test_the_first_bad_row_is_named_and_the_other_jobs_are_still_checked() -> None:

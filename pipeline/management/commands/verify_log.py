@@ -109,5 +109,5 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {difference}")
         if bad:
             return f"{bad} of {checked} logs are not sound."
-        self.stdout.write(self.style.SUCCESS(f"All is well: {checked} logs verified."))
+        self.stdout.write(self.style.SUCCESS(f"All is well: {count(checked, 'log')} verified."))
         return ""
