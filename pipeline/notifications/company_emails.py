@@ -80,7 +80,7 @@ ALERT_WORDS: dict[str, AlertWords] = {
     ),
     "CONTEST_DUE": AlertWords(
         "An applicant waits for your answer",
-        "In less than three days, you are to have answered somebody who asks you to look again.",
+        "You have less than three days left to answer somebody who asked you to look again.",
         "/company/look-again/?state=OPEN",
         "Look again",
         Action.ANSWER_CONTEST,

@@ -20,7 +20,7 @@ CONTEST_REASON_WORDS: dict[ContestReason, str] = {
 # The answers that a company can give, in the order of the form.
 ANSWER_WORDS: dict[ContestAnswer, str] = {
     ContestAnswer.UPHELD: "It stays as it is",
-    ContestAnswer.CHANGED: "Give the former place back",
+    ContestAnswer.CHANGED: "Give their place back",
 }
 
 

@@ -135,7 +135,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
     ),
     (EventType.REINSTATED, AFTER_REMOVAL): (
-        "The company took its decision back and gave {they} the former place in line. Its reason:"
+        "The company took its decision back and gave {they} {their} earlier place. Its reason:"
         " {why_back}."
     ),
     (EventType.PLACED, None): (
@@ -182,8 +182,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{why_answered}."
     ),
     (EventType.CONTEST_ANSWERED, ContestAnswer.CHANGED): (
-        "The company looked again and gave {they} the former place back. Its reason: "
-        "{why_answered}."
+        "The company looked again and gave {they} {their} place back. Its reason: {why_answered}."
     ),
     (EventType.CONTEST_ANSWERED, ContestAnswer.DROPPED): (
         "The request to look again ended without an answer, because {their} data was erased."

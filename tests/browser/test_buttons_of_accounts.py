@@ -187,7 +187,7 @@ def test_an_end_is_looked_at_again(browser_page: OpenPage, site: Site, world: Wo
     they.follow("Ask the company to look again…")
     they.fill("What should the company know?", "You read the wrong page.")
     they.press("Send to the company")
-    shows(applicants, "Sent. The company looks again")
+    shows(applicants, "Sent. The company will look again")
 
     sign_in_staff(companies.context, site.url, world.owner)
     companies.goto("/company/")
@@ -195,11 +195,11 @@ def test_an_end_is_looked_at_again(browser_page: OpenPage, site: Site, world: Wo
     we.follow("Look again")
     we.follow(world.applicant.name)
     we.follow("Answer…")
-    companies.get_by_label("Give the former place back: an error on the company's side").check()
+    companies.get_by_label("Give their place back: an error on the company's side").check()
     we.fill("Your answer to the applicant", "You are right.")
     we.press("Send the answer")
 
-    shows(companies, "Answered. We email the applicant.")
+    shows(companies, "Answered. We will email the applicant.")
     assert factories.status_of(world.ended) == "PENDING_ACKNOWLEDGMENT"
     applicants.goto(f"/me/applications/{world.ended.id}/")
     shows(applicants, "You are right.")

@@ -88,7 +88,7 @@ def test_one_email_says_that_the_place_is_back(asked: Contest) -> None:
 
     [said] = emails()
 
-    assert "gave you the former place back" in said.body
+    assert "gave you your place back" in said.body
     assert "Your place in line now: 1." in said.body
 
 

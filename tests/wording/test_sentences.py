@@ -210,13 +210,13 @@ def test_every_answer_to_a_contest_is_said(answer: ContestAnswer, reason: Contes
     said = sentence(Row("CONTEST_ANSWERED", "INACTIVE", "REJECTED", data=facts), Reader.APPLICANT)
 
     assert CONTEST_REASON_WORDS[reason] in said or answer is ContestAnswer.DROPPED
-    assert ("former place back" in said) == (answer is ContestAnswer.CHANGED)
+    assert ("your place back" in said) == (answer is ContestAnswer.CHANGED)
 
 
 def test_a_place_after_a_decision_was_cost_by_no_deadline() -> None:
     said = sentence(Row("REINSTATED", "WAITLIST", data={"reason": "OUR_ERROR"}), Reader.APPLICANT)
 
-    assert said.startswith("The company took its decision back and gave you the former place")
+    assert said.startswith("The company took its decision back and gave you your earlier place")
     assert "deadline" not in said
 
 

@@ -67,7 +67,7 @@ DESCRIPTIONS = {
     "asked_at": "When the person asked.",
     "answer": "What the company answered: it stays (UPHELD) or changes (CHANGED). DROPPED: the "
     "person was erased before. Null while it is open.",
-    "answer_by": "Until when the company is to answer.",
+    "answer_by": "The time by which the company must answer.",
     "answer_seq": "The event of the answer; null while there is none.",
     "answer_text": "What the company wrote to the person; null without a text.",
     "answered_at": "When the company answered; null while it is open.",

@@ -21,7 +21,7 @@ from pipeline.selectors.contests import contests_of_application, may_contest_unt
 from pipeline.selectors.jobs import read_job
 from pipeline.services.contest import contest
 
-ASKED = "Sent. The company looks again, and we email you the answer."
+ASKED = "Sent. The company will look again, and we will email you its answer."
 NOT_NOW = "You cannot ask the company to look again at this application."
 
 

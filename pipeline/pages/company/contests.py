@@ -43,7 +43,7 @@ from pipeline.services.answer_contest import answer_contest
 from pipeline.wording.contest_words import contest_reason_choices
 
 SHOWN = 50
-ANSWERED = "Answered. We email the applicant."
+ANSWERED = "Answered. We will email the applicant."
 STATE_WORDS = {
     ContestState.OPEN: "Waiting for an answer",
     ContestState.OVERDUE: "Overdue",

@@ -37,7 +37,7 @@ def test_a_person_asks_and_reads_until_when_the_answer_comes(rejected: Applicati
 
     assert "answers within 14 days" in form
     said = text_of(sent)
-    assert "Sent. The company looks again" in said
+    assert "Sent. The company will look again" in said
     assert "answer due by" in said
     assert "I have it." in said
     assert BUTTON not in said

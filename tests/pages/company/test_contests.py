@@ -75,8 +75,8 @@ def test_an_answer_that_changes_gives_the_place_back(recruiter: Client, asked: C
 
     done = follow(recruiter, form_of(asked), given)
 
-    assert "Answered. We email the applicant." in done
-    assert "The former place was given back" in done
+    assert "Answered. We will email the applicant." in done
+    assert "The place was given back" in done
     assert "Thank you, we did not know." in done
     assert factories.line(asked.job_id)[0] == asked.application_id
     assert "asks you to look again" not in page_of(recruiter, "/company/")

@@ -2535,7 +2535,7 @@ export interface components {
             asked_at: string;
             /**
              * Format: date-time
-             * @description Until when the company is to answer.
+             * @description The time by which the company must answer.
              */
             answer_by: string;
             /** @description Whether `answer_by` has passed without an answer. */
