@@ -11,7 +11,7 @@ WORKDIR /app
 
 # Wheels only, each with its hash: nothing is compiled here. requirements.txt holds no PostgreSQL.
 COPY requirements.txt ./
-RUN pip install --require-hashes --only-binary :all: -r requirements.txt
+RUN pip install --no-deps --require-hashes --only-binary :all: -r requirements.txt
 
 COPY manage.py ./
 COPY tasks tasks

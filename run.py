@@ -195,8 +195,13 @@ def pip_command() -> list[str]:
 
 
 def pip_install(wanted: Path, lock: IO[str]) -> None:
-    """Install `wanted` and show pip's progress; if pip fails, exit with its last lines."""
-    options = ["install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+    """Install `wanted` and show pip's progress; if pip fails, exit with its last lines.
+
+    The file names every package. Without --no-deps, a pip older than 23.3 looks for the newest
+    release of a package that is required with an extra, and refuses it for want of a hash.
+    """
+    options = ["install", "--no-deps", "--no-input", "--disable-pip-version-check"]
+    options += ["--progress-bar", "off"]
     pip = subprocess.Popen(
         [*pip_command(), *options, "-r", str(wanted)],
         stdout=subprocess.PIPE,

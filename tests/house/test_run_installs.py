@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,6 +122,34 @@ def test_what_pip_says_is_shown_when_it_fails(folder: Path) -> None:
     assert failing.returncode == 1
     assert "not-there" in said
     assert "pip could not install" in said
+
+
+def wheel(folder: Path, name: str, version: str, requires: str = "") -> str:
+    """Make a wheel that holds nothing. Return its locked requirement, with its hash."""
+    file, about = folder / f"{name}-{version}-py3-none-any.whl", f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nProvides-Extra: more\n"
+    tags = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr(f"{about}/METADATA", metadata + requires)
+        made.writestr(f"{about}/WHEEL", tags)
+        made.writestr(f"{about}/RECORD", "")
+    return f"{name}=={version} --hash=sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}\n"
+
+
+def test_a_newer_release_of_a_locked_package_changes_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = wheel(folder, "user", "1.0", "Requires-Dist: used[more]>=1\n")
+    locked += wheel(folder, "used", "1.0")
+    wheel(folder, "used", "2.0")
+    (folder / "requirements.txt").write_text(locked)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+
+    said_by(start(folder))
+
+    installed = [each.name for each in folder.glob(".venv/lib/python3*/site-packages/use*")]
+    assert sorted(installed) == ["used-1.0.dist-info", "user-1.0.dist-info"]
 
 
 def test_an_old_python_is_told_so() -> None:
