@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import ipaddress
+import os
 import re
 import shlex
+import subprocess
+import tempfile
+from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from pipeline.database.binaries import find_binaries, reachable_copy_of_binaries
+from pipeline.database.server import BUILTIN_LOCALE_SINCE, server_user
 from tests.support.environment import ROOT
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -49,6 +57,38 @@ def test_the_site_trusts_the_proxys_address_and_no_other() -> None:
         "proxy",
         "web",
     }
+
+
+def test_no_service_can_be_given_the_proxys_address_before_the_proxy_starts() -> None:
+    [network] = COMPOSE["networks"]["edge"]["ipam"]["config"]
+    proxy = ipaddress.ip_address(SERVICES["proxy"]["networks"]["edge"]["ipv4_address"])
+
+    given_out = ipaddress.ip_network(network["ip_range"])
+
+    assert proxy in ipaddress.ip_network(network["subnet"])
+    assert given_out.subnet_of(ipaddress.ip_network(network["subnet"]))
+    assert proxy not in given_out
+
+
+@pytest.mark.slow
+def test_postgresql_can_create_the_database_that_compose_describes() -> None:
+    binaries, user = find_binaries(), server_user()
+    if binaries.major < BUILTIN_LOCALE_SINCE:
+        pytest.skip("the image's PostgreSQL is newer")
+    options = shlex.split(SERVICES["db"]["environment"]["POSTGRES_INITDB_ARGS"])
+
+    with tempfile.TemporaryDirectory() as folder:  # tmp_path is closed to other users
+        os.chown(folder, user.pw_uid if user else -1, -1)
+        program = reachable_copy_of_binaries(binaries, Path(folder)).folder / "initdb"
+        made = subprocess.run(
+            [program, "--no-sync", "--auth=trust", *options, "-D", f"{folder}/data"],
+            capture_output=True,
+            text=True,
+            check=False,
+            user=user.pw_uid if user else None,
+        )
+
+    assert made.returncode == 0, made.stderr
 
 
 def test_the_procfile_starts_what_compose_starts() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.staticfiles.finders import FileSystemFinder
 
 from pipeline.config import env
 from pipeline.management.doctor import background_findings, machine_findings
@@ -98,6 +99,21 @@ def test_static_files_that_were_not_collected_are_noticed(
     assert (none.level, stale.level) == (Level.WARNING, Level.PROBLEM)
     assert "collectstatic" in none.advice
     assert "collectstatic" in stale.advice
+
+
+def test_a_hidden_file_which_is_never_collected_is_not_missed(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".keep").touch()
+    (tmp_path / "style.css").touch()
+    settings.WHITENOISE_USE_FINDERS, settings.STATICFILES_DIRS = False, [tmp_path]
+    monkeypatch.setattr(machine_findings, "get_finders", lambda: [FileSystemFinder()])
+    storage = machine_findings.staticfiles_storage
+    monkeypatch.setattr(storage, "hashed_files", {"style.css": "style.1.css"}, raising=False)
+
+    [finding] = machine_findings.machine_static_file_findings()
+
+    assert finding.level is Level.OK
 
 
 def test_missing_data_of_time_zones_are_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:

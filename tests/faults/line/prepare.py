@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from itertools import chain
+from typing import Any
 from uuid import UUID
 
 import django
@@ -27,11 +28,15 @@ def fill(rows: int, people: int) -> None:
 
     company = factories.company().id
 
-    def job(seats: int) -> str:
+    def job(seats: int, **policy: Any) -> str:
         how = {"company_id": company, "acknowledge_first_seat": True}
-        return str(factories.job(capacity=seats, **how))
+        return str(factories.job(capacity=seats, **how, **policy))
 
-    slow = [[job(SLOW_SEATS) for _ in range(SLOW_JOBS)] for _ in range(ROWS_WITH_DEADLINES)]
+    # In the long form, everybody in them misses so many deadlines that they would lapse.
+    slow = [
+        [job(SLOW_SEATS, max_decays=None) for _ in range(SLOW_JOBS)]
+        for _ in range(ROWS_WITH_DEADLINES)
+    ]
     for each in chain.from_iterable(slow):
         factories.applications(UUID(each), 2 * SLOW_SEATS)
     made = {
