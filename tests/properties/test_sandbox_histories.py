@@ -87,7 +87,7 @@ class SandboxHistory(History):
         """Settle each instant at which something is due, at its own time."""
         while (at := next_instant(self.model)) and at <= until:
             super().settle_model(max(at, self.model.log[-1][-1]))
-        self.model.now = until
+        self.model.now, self.model.opened = until, []  # later promotions have other causes
 
     def wait(self, seconds: float) -> None:
         """Move the clock, by whole seconds."""
