@@ -32,6 +32,7 @@ from tests.properties.test_random_histories import (
 from tests.support import factories
 from tests.support.lottery import lottery
 from tests.support.sandboxes import advance, sandbox
+from tests.whatif.test_simulate import logged, simulated
 
 # The longest step of the clock where nobody who misses offers ever leaves the line.
 LONGEST_OF_CYCLES = 600
@@ -117,6 +118,8 @@ class SandboxHistory(History):
         super().teardown()
         if self.agrees:
             self.receipts.assert_all_hold(self.job_id)
+            if self.draws_after is None:  # what-ifs know no draw
+                assert simulated(self.job_id) == logged(self.job_id)
 
 
 def next_instant(model: Model) -> datetime | None:
