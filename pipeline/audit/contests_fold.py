@@ -5,7 +5,8 @@ As the rest of the fold, it shares no rule with the code that writes the log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -25,7 +26,7 @@ from pipeline.domain.contests import (
 )
 from pipeline.domain.states import ActorKind, EventType
 from pipeline.line.event_log import parse_logged_time
-from pipeline.models import Event
+from pipeline.models import Contest, Event
 from pipeline.selectors.past_states import PastPlace
 
 
@@ -71,6 +72,19 @@ class ContestsFold:
     def is_unfinished(self) -> bool:
         """Tell whether an answer still has to give a place back."""
         return self._to_give_back is not None
+
+    def differences(self, contests: Iterable[Contest]) -> Iterator[str]:
+        """Compare the rows of all contests with the log. An answered one ends with the person."""
+        rows = {row.id: row for row in contests}
+        for contest_id, told in self.logged.items():
+            row = rows.pop(contest_id, None)
+            if row is None and not told.answer:
+                yield f"contest {contest_id}: open in the log, and not in the rows"
+            for name in [field.name for field in fields(told)] if row else ():
+                logged, live = getattr(told, name), getattr(row, name)
+                if logged != live:
+                    yield f"contest {contest_id}: {name} is {live}, the log says {logged}"
+        yield from (f"contest {contest_id}: only in the rows" for contest_id in rows)
 
     def check(self, event: Event, place: PastPlace | None) -> str:
         """Check an event. `place` is that of its application after it; None for one of the job."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -35,7 +34,7 @@ def reconcile(fold: LogFold, job: Job) -> list[str]:
         *_reconcile_job(fold, job, rows),
         *_reconcile_hints(job, rows),
         *_reconcile_planned_seats(fold, job),
-        *_reconcile_contests(fold, job),
+        *fold.contests.differences(Contest.objects.filter(job_id=job.id).defer("text")),
     ]
 
 
@@ -126,20 +125,6 @@ def _reconcile_planned_seats(fold: LogFold, job: Job) -> Iterator[str]:
         limit = MAX_CAPACITY if plan.seats > 0 else 1
         if len(changes) < plan.done and limit not in fold.planned.capacities:
             yield f"{what}: done is {plan.done}, the log has {len(changes)} changes by it"
-
-
-def _reconcile_contests(fold: LogFold, job: Job) -> Iterator[str]:
-    """Compare each contest's row with the log. Answered ones are erased with the person."""
-    rows = {row.id: row for row in Contest.objects.filter(job_id=job.id).defer("text")}
-    for contest_id, told in fold.contests.logged.items():
-        row = rows.pop(contest_id, None)
-        if row is None and not told.answer:
-            yield f"contest {contest_id}: open in the log, and not in the rows"
-        elif row is not None:
-            for field in fields(told):
-                logged, live = getattr(told, field.name), getattr(row, field.name)
-                yield from _reconcile_values(f"contest {contest_id}: {field.name}", logged, live)
-    yield from (f"contest {contest_id}: only in the rows" for contest_id in rows)
 
 
 def _reconcile_values(what: str, logged: object, live: object) -> Iterator[str]:

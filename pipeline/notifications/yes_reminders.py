@@ -41,20 +41,19 @@ def remind_of_yes(application_id: UUID, seq: int) -> str:
     application = (
         Application.objects.select_related("applicant", "job").filter(id=application_id).first()
     )
-    if application is None or not _is_yes_standing(application, seq):
+    given = Event.objects.filter(application_id=application_id, event=EventType.PREACCEPTED)
+    if (
+        application is None
+        or application.accept_until is None
+        or application.accept_until <= database_now()
+        or application.job.status == JobStatus.CLOSED
+        or given.filter(seq__gt=seq).exists()
+    ):
         close_offer_reminders(application_id, seq, OVER)
         return "over"
     if not application.applicant.reminders:
         return "nothing"
     return send_applicant_email(Cause(application_id, seq, reminder=YES))
-
-
-def _is_yes_standing(application: Application, seq: int) -> bool:
-    until = application.accept_until
-    given = Event.objects.filter(application_id=application.id, event=EventType.PREACCEPTED)
-    last = given.order_by("-seq").values_list("seq", flat=True).first()
-    is_ahead = until is not None and until > database_now()
-    return is_ahead and last == seq and application.job.status != JobStatus.CLOSED
 
 
 def yes_reminders_in_sandbox(
