@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import json
 from dataclasses import dataclass, field
 from random import Random
 from uuid import UUID
@@ -23,6 +22,7 @@ import harness  # noqa: F401  it makes the project importable
 from pipeline.forecast.waits import Turn, forecast_wait_at_position, forecast_waits_of_line
 
 DAY = 86_400.0
+HALF, MOST, MOST_POINTS = 50, 80, 5
 
 
 @dataclass
@@ -131,7 +131,15 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     found = calibration(given.lines, given.seed)
-    print(json.dumps(found | {"goal": {"within_half": 50, "within_most": 80}}))
+    print(f"{found['made']:,} forecasts for {found['asked']:,} people, each in a simulated line;")
+    print(
+        f"within the shorter time: {found['within_half']} % (goal {HALF} %, at most 5 points off)"
+    )
+    print(
+        f"within the longer time:  {found['within_most']} % (goal {MOST} %, at most 5 points off)"
+    )
+    if max(abs(found["within_half"] - HALF), abs(found["within_most"] - MOST)) > MOST_POINTS:
+        raise SystemExit("the forecasts are further off than that")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ BENCHMARKS = (
     Benchmark("importing", "--one-by-one 100 --imported 500 --whole 1000"),
     Benchmark("live_watchers", "--watchers 20 --seconds 3 --changes 3"),
     Benchmark("footprint"),
+    Benchmark("forecast", "--lines 200"),
     Benchmark("crowd", "--people 60 --seconds 10", "--people 3000 --seconds 120"),
     Benchmark("crowd", "--people 60 --seconds 10 --factor 10", "--people 3000 --factor 10"),
     Benchmark("storm", "--people 30 --seconds 10"),

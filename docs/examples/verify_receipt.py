@@ -7,9 +7,8 @@ The keys are those at /.well-known/next-in-line-keys.json of the site: save them
 receipt. Receipts alone prove that the site signed them, and that they fit each other. With the log,
 this also proves that it is the one you were shown, that your place never got worse without a named
 event, and that nobody behind you was promoted before you without a named reason. Both hold up to
-your last receipt: no receipt binds what came later. Needs only Python and the package
-`cryptography`; uses no network. The exit code is 0 if everything is proved, 1 if not, and 2 if a
-file cannot be read.
+your last receipt. Needs only Python and its package `cryptography`, and no network. The exit code
+is 0 if everything is proved, 1 if not, and 2 if a file cannot be read.
 """
 
 from __future__ import annotations
@@ -186,30 +185,27 @@ class Line:
         self.offered: dict[str, tuple[int, int] | None] = {}
         self.missed = self.deferred = 0
         # The seed of the draw by lot, and who is still to be placed by it, the last one first.
-        self.seed = ""
+        self.seed, self.hash = "", "00" * 32
         self.to_place: list[str] = []
-        self.hash = "00" * 32
         self.problems: list[str] = []
         self.notes: list[str] = []
 
     def take(self, row: Facts) -> None:
         """Follow the line through one more event."""
-        who = row["application"]
+        who, seq = row["application"], row["seq"]
         if who is None:
             self.take_draw(row)
             self.job = row["data"]
         else:
             before = self.people.get(who, {})
-            now = {"status": row["to_status"], "misses": 0} | row["data"]
+            now = {"status": row["to_status"], "event": row["event"], "misses": 0} | row["data"]
             self.check_anybodys_key(row, before, now)
             if who == self.me:
                 self.check_my_key(row, before, now)
             elif now["status"] in SEATED and before.get("status") not in SEATED:
                 self.check_promotion(row, before)
             elif row["event"] == "REINSTATED" and self.is_ahead(now):
-                self.notes.append(
-                    f"event {row['seq']} gave somebody a former place back, ahead of you"
-                )
+                self.notes.append(f"event {seq} gave somebody a former place back, ahead of you")
             self.people[who] = now
         self.next_ticket, self.hash = row["data"]["next_ticket"], row["hash"]
 
@@ -264,6 +260,10 @@ class Line:
             yield "gave a seat to somebody who had left"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
             yield "gave back a place that this person never held"
+        elif event == "REINSTATED" and before.get("event") == "LEFT":
+            yield "gave back a place after an end that nobody had asked about"
+        elif event == "NOTED" and before.get("status") != "INACTIVE":
+            yield "noted an end of somebody who had not left"
         elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
             yield "changed the misses, a cool-down, or before when no seat is wanted"
         elif event in KEPT and old != new:

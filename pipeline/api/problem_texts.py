@@ -158,7 +158,7 @@ PROBLEM_TEXTS = {
     ),
     "LIMIT_REACHED": ProblemText(
         "the company has no room for another schedule or webhook endpoint, the job has its maximum"
-        " number of seat plans, or its draw already has 10,000 people",
+        " number of seat plans, or its draw by lot takes no more people",
         "Delete one that is not needed; apply to the job after its draw.",
     ),
     "IDEMPOTENCY_KEY_IN_USE": ProblemText(

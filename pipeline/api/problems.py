@@ -92,6 +92,7 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     line.ExternalIdTaken: EXTERNAL_ID_TAKEN,
     line.JobNotOpen: JOB_NOT_OPEN,
     line.DrawFull: LIMIT_REACHED,
+    line.DrawFullOfUnverified: LIMIT_REACHED,
     line.IllegalMove: INVALID_TRANSITION,
     line.IllegalJobMove: INVALID_TRANSITION,
     line.NotReinstatable: NOT_REINSTATABLE,

@@ -250,8 +250,8 @@ def _fold_archived_log(
             else:
                 if (fold.seq, fold.head) != header[1:]:
                     raise BadRow(fold.seq + 1, "the file ends here, its first line says otherwise")
-                if fold.accepted.is_unfinished:
-                    raise BadRow(fold.seq + 1, "a seat accepted in advance is not confirmed")
+                if fold.unfinished:
+                    raise BadRow(fold.seq + 1, f"the log ends before {fold.unfinished}")
         except BadRow as bad:
             raise BadArchive(f"{path}: seq {bad.seq}: {bad}") from None
         except UNREADABLE:

@@ -102,6 +102,15 @@ class LogFold:
         self._offered: dict[UUID, _Place] = {}
         self._lost: dict[UUID, tuple[int, int, _Place, datetime | None]] = {}
 
+    @property
+    def unfinished(self) -> str:
+        """Say before what the rows so far end, if the last one calls for another."""
+        if self.contests.is_unfinished:
+            return "an answer has given a place back"
+        if self.draw.is_unfinished:
+            return "everybody has been placed by the draw"
+        return "a seat accepted in advance is confirmed" if self.accepted.is_unfinished else ""
+
     def take(self, event: Event) -> None:
         """Add the next row. Raises BadRow."""
         self._check_chain(event)

@@ -15,7 +15,7 @@ from pipeline.database.instants import database_now
 from pipeline.domain.states import Status
 from pipeline.line.event_log import parse_logged_time
 from pipeline.line.settle import MOST_SANDBOX_EVENTS
-from pipeline.models import Application, PlannedSeats
+from pipeline.models import Application, Contest, PlannedSeats
 from pipeline.selectors.past_states import PastPlace
 
 COMPARED = (
@@ -34,6 +34,7 @@ def reconcile(fold: LogFold, job: Job) -> list[str]:
         *_reconcile_job(fold, job, rows),
         *_reconcile_hints(job, rows),
         *_reconcile_planned_seats(fold, job),
+        *fold.contests.differences(Contest.objects.filter(job_id=job.id).defer("text")),
     ]
 
 

@@ -19,6 +19,8 @@ LONGEST_TO_DRAW = timedelta(days=90)
 # The most people on a waitlist whose order is still to be drawn, because the draw of all of them
 # holds the lock of the line.
 MOST_IN_DRAW = 10_000
+# Of these, the most who have not proved their address, so that invented addresses cannot fill it.
+MOST_UNVERIFIED_IN_DRAW = 5_000
 
 
 def opaque_id_in_draw(job_id: UUID, application_id: UUID) -> str:

@@ -130,6 +130,13 @@ class DrawFull(LineError):
     )
 
 
+class DrawFullOfUnverified(DrawFull):
+    message = (
+        "Too many people in the draw by lot have not verified their email address yet, so it takes"
+        " no more of them now. Sign in with your address first, then apply."
+    )
+
+
 class IllegalMove(LineError):
     message = "{move} is not possible from {status}."
 

@@ -9,7 +9,13 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import JobStatus
 from pipeline.domain import draw
-from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, DrawFull, JobNotOpen
+from pipeline.domain.errors import (
+    AlreadyApplied,
+    AlreadyDecided,
+    DrawFull,
+    DrawFullOfUnverified,
+    JobNotOpen,
+)
 from pipeline.domain.states import DRAW_AT, VERIFY_WITHIN, Actor, ActorKind, Move
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import History, read_locked_application
@@ -73,6 +79,9 @@ def _check_new_application(
     is_full = job.awaits_draw and job.waitlist_count >= draw.MOST_IN_DRAW
     if is_full and not (history.live and verified):
         raise DrawFull(limit=draw.MOST_IN_DRAW)
+    unverified = 0 if verified or not job.awaits_draw else job.unverified_count
+    if unverified >= draw.MOST_UNVERIFIED_IN_DRAW:
+        raise DrawFullOfUnverified
     if history.live:
         raise AlreadyApplied(existing_id=history.live)
     if history.decided and actor.kind is not ActorKind.COMPANY:

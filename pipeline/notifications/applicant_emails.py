@@ -34,6 +34,7 @@ from pipeline.notifications.messages import (
     kind_of_event_email,
     message_for,
     reminder_message,
+    yes_ends_message,
 )
 from pipeline.notifications.rendering import (
     attach_rendered_deadline,
@@ -44,7 +45,8 @@ from pipeline.selectors.applications import read_application
 from pipeline.selectors.my_applications import my_current_offer
 from pipeline.wording.forecasts import describe_prospect
 
-HALF, HOUR = "REMINDER_HALF", "REMINDER_HOUR"
+# Of an offer, by the time that is left, and of a yes in advance.
+HALF, HOUR, YES = REMINDERS = ("REMINDER_HALF", "REMINDER_HOUR", "REMINDER_YES")
 # Problems of ours: the offer was over before its email could be sent; every attempt failed.
 OVER, UNREACHABLE = "OVER", "UNREACHABLE"
 _NAMES = UUID("6c6d8b7e-6d11-4c44-9d4b-5f0f3a7a2c10")
@@ -69,7 +71,8 @@ def send_applicant_email(cause: Cause) -> str:
     if application is None or event is None or application.applicant.is_erased:
         return "NONE"
     offer, deadline = _offer_in_applicant_email(event)
-    message = _applicant_email_message(cause, application, event, offer)
+    facts = applicant_email_facts(application, offer)
+    message = _composed_applicant_email(cause.reminder, event, facts)
     was_drawn_a_seat = event.event == EventType.PLACED and application.status != Status.WAITLIST
     if message is None or was_drawn_a_seat:  # the offer has an email of its own
         return "NONE"
@@ -179,16 +182,14 @@ def id_of_applicant_email(cause: Cause, kind: str) -> UUID:
 
 def recorded_applicant_email(row: Email) -> Message | None:
     """Compose a recorded email anew, with the deadline that it named; None if it is gone."""
-    reminder = row.kind if row.kind in (HALF, HOUR) else ""
+    reminder = row.kind if row.kind in REMINDERS else ""
     cause = Cause(row.application_id, row.seq, reminder=reminder, number=row.number)
     application, event = _application_and_event_to_email(cause)
     if application is None or event is None or application.applicant.is_erased:
         return None
     offer, deadline = _offer_in_applicant_email(event)
     facts = replace(applicant_email_facts(application, offer), deadline=deadline)
-    if not reminder:
-        return message_for(event, replace(facts, answer=_answer_to_email(event)))
-    return reminder_message(facts, deadline) if deadline else None
+    return _composed_applicant_email(reminder, event, facts)
 
 
 def _application_and_event_to_email(cause: Cause) -> tuple[Application | None, Event | None]:
@@ -212,11 +213,10 @@ def _offer_in_applicant_email(event: Event) -> tuple[links.Offer | None, datetim
     return None, None
 
 
-def _applicant_email_message(
-    cause: Cause, application: Application, event: Event, offer: links.Offer | None
-) -> Message | None:
-    facts = applicant_email_facts(application, offer)
-    if not cause.reminder:
+def _composed_applicant_email(reminder: str, event: Event, facts: Facts) -> Message | None:
+    if reminder == YES:
+        return yes_ends_message(event, facts)
+    if not reminder:
         return message_for(event, replace(facts, answer=_answer_to_email(event)))
     return reminder_message(facts, facts.deadline) if facts.deadline else None
 

@@ -90,7 +90,7 @@ def notify_devices_later(
 def kind_of_device_text(event: EventForMail, reminder: str) -> str:
     """Return the kind of the notification about an event, which need not be in WORDS."""
     if reminder:
-        return REMINDER
+        return REMINDER if event_has_offer_message(event) else reminder
     if event_has_offer_message(event):
         return EventType.PROMOTED
     if event.event == EventType.ACKNOWLEDGED and ACCEPTED_UNTIL in event.data:

@@ -84,6 +84,20 @@ def reminder_message(facts: Facts, deadline: datetime) -> Message:
     return _message(facts, subject, first, _message_about_withdrawal(facts))
 
 
+def yes_ends_message(event: EventForMail, facts: Facts) -> Message:
+    """Compose the reminder that a yes in advance ends soon."""
+    until = event.data["accept_until"]
+    ends = time_here_and_in_utc(until, facts.zone)
+    subject = f"Your yes for “{facts.job_title}” ends at {time_in_words(until, facts.zone)}"
+    what = (
+        f"You said yes in advance. Your yes ends at {ends}. From then on you are asked to confirm a"
+        " seat that goes to you, and must do so by a deadline. You keep your place in line."
+    )
+    again = "Say yes for longer, if you want to:"
+    follow = Paragraph(again, facts.application_link, "My application")
+    return _message(facts, subject, Paragraph(what), *_message_about_place(facts), follow)
+
+
 def _applied_message(event: EventForMail, facts: Facts) -> Message:
     by_company = event.actor_kind == ActorKind.COMPANY
     if event.to_status == Status.PENDING_ACKNOWLEDGMENT:

@@ -24,6 +24,7 @@ from pipeline.notifications.applicant_emails import (
     HALF,
     HOUR,
     OVER,
+    REMINDERS,
     UNREACHABLE,
     Cause,
     is_offer_in_applicant_email_open,
@@ -118,9 +119,9 @@ def guard_offer(application_id: UUID, seq: int) -> str:
 
 
 def close_offer_reminders(application_id: UUID, seq: int, problem: str, *, but: str = "") -> None:
-    """Record that reminders of an offer, except of one kind, will not be tried any more."""
+    """Record that reminders of an event, except of one kind, will not be tried any more."""
     rows = Email.objects.filter(application_id=application_id, seq=seq, state=EmailState.QUEUED)
-    open_rows = rows.filter(kind__in=(HALF, HOUR)).exclude(kind=but)
+    open_rows = rows.filter(kind__in=REMINDERS).exclude(kind=but)
     open_rows.update(state=EmailState.FAILED, state_at=Now(), problem=problem)
 
 

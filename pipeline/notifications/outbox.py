@@ -26,6 +26,8 @@ from pipeline.notifications.offers import (
 )
 from pipeline.notifications.offers import PRIORITY as OFFER_PRIORITY
 from pipeline.notifications.sandbox_emails import RECORD
+from pipeline.notifications.yes_reminders import PRIORITY as YES_PRIORITY
+from pipeline.notifications.yes_reminders import REMIND_OF_YES, yes_reminder_at
 from tasks import registry
 from tasks.enqueue import NewTask
 from tasks.payloads import CheckedPayload
@@ -55,6 +57,10 @@ def outbox_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
         if event_has_message(entry)
         if entry.event != EventType.VERIFIED or entry.application_id not in offered
         for task in _outbox_tasks_of(job, entry)
+    ] + [
+        _outbox_task(REMIND_OF_YES, entry, YES_PRIORITY, run_after=at)
+        for entry in entries
+        if (at := yes_reminder_at(entry))
     ]
 
 
@@ -93,6 +99,8 @@ def _outbox_tasks_of_sandbox(job: LockedJob, entries: list[LogEntry]) -> Iterato
         for at, what in offer_checkpoints(times) if times else ():
             if what != GUARD and at > (job.settles_until or job.now):
                 yield _outbox_task_to_record(job.id, entry.seq, entry.seq, run_after=at - ahead)
+        if yes_ends := yes_reminder_at(entry):
+            yield _outbox_task_to_record(job.id, entry.seq, entry.seq, run_after=yes_ends - ahead)
 
 
 def _offer_times_for_outbox(job: LockedJob, entry: LogEntry) -> OfferTimes | None:

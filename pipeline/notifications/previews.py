@@ -19,6 +19,7 @@ from pipeline.domain.states import (
     ReinstatementReason,
     Status,
 )
+from pipeline.line.event_log import logged_time
 from pipeline.mail.links import Offer
 from pipeline.notifications.company_emails import (
     ALERT_WORDS,
@@ -27,7 +28,7 @@ from pipeline.notifications.company_emails import (
     company_digest_email,
 )
 from pipeline.notifications.message_parts import Facts, Message
-from pipeline.notifications.messages import message_for, reminder_message
+from pipeline.notifications.messages import message_for, reminder_message, yes_ends_message
 from pipeline.notifications.rendering import render_message_as_html, rendered_calendar_entry
 
 _SITE = "https://line.example"
@@ -124,6 +125,9 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
     "confirmed": _event_preview(EventType.ACKNOWLEDGED, Status.ACTIVE, _PENDING),
     "accepted-in-advance": _event_preview(
         EventType.ACKNOWLEDGED, Status.ACTIVE, also={ACCEPTED_UNTIL: _DEADLINE.isoformat()}
+    ),
+    "yes-ends": lambda: yes_ends_message(
+        SampleEvent(EventType.PREACCEPTED, data={"accept_until": logged_time(_DEADLINE)}), FACTS
     ),
     "missed": _event_preview(EventType.DECAYED, _WAITING, _PENDING),
     "lapsed": _ended_preview(Outcome.LAPSED, EventType.LAPSED),

@@ -17,12 +17,14 @@ from pipeline.domain.states import TIME_ZONE, EventType, Status
 from pipeline.line.event_log import parse_logged_time
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications.applicant_emails import (
+    YES,
     Cause,
     id_of_applicant_email,
     kind_of_applicant_email,
 )
 from pipeline.notifications.messages import event_has_message, event_has_offer_message
 from pipeline.notifications.offers import GUARD, OfferTimes, offer_checkpoints
+from pipeline.notifications.yes_reminders import yes_reminders_in_sandbox
 
 RECORD = "email.sandbox"  # the type of the task
 
@@ -39,7 +41,7 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     """Record the emails about some events of a sandbox's job; return how many there are.
 
     Also the reminders of the offers that these events make or end, and after an advance of the
-    clock those of all open offers. Repeating it is harmless.
+    clock those of all open offers. The same holds for a yes in advance. Repeating it is harmless.
     """
     job = Job.objects.get(id=job_id)
     now = database_now(ahead_seconds=job.clock_offset_seconds)
@@ -64,6 +66,9 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
                     _application_of_sandbox_email(offer.event), offer.event.seq, reminder=what
                 )
                 rows.append(_sandbox_email(cause, offer.event, at))
+    for yes, at in yes_reminders_in_sandbox(job_id, events, now):
+        cause = Cause(_application_of_sandbox_email(yes), yes.seq, reminder=YES)
+        rows.append(_sandbox_email(cause, yes, at))
     Email.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 

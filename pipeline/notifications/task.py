@@ -12,6 +12,7 @@ from pipeline.notifications import applicant_emails, offers
 from pipeline.notifications.applicant_emails import Cause
 from pipeline.notifications.outbox import BULK, EVENT
 from pipeline.notifications.sandbox_emails import RECORD, record_sandbox_emails
+from pipeline.notifications.yes_reminders import REMIND_OF_YES, remind_of_yes
 from tasks.context import Context
 from tasks.registry import task_type
 from tasks.retry import Backoff
@@ -93,6 +94,21 @@ def give_up_reminder_in_task(payload: dict[str, Any], _context: Context) -> None
 def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Remind of an open offer: {"done"}."""
     return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
+
+
+@task_type(
+    key=REMIND_OF_YES,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=20,
+    backoff=_BACKOFF,
+    on_fail=give_up_reminder_in_task,
+    waits_for_service=True,
+    schema=_SCHEMA,
+)
+def remind_of_yes_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Remind a person that their yes in advance ends soon: {"done"}."""
+    return {"done": remind_of_yes(UUID(payload["application"]), payload["seq"])}
 
 
 @task_type(

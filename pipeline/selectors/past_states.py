@@ -205,19 +205,27 @@ def past_stretch_after(job_id: UUID, seq: int, *, after: int, limit: int) -> lis
 
 
 def past_differences(
-    job_id: UUID, earlier: int, later: int, *, shown: int = CHANGES_SHOWN
+    job_id: UUID,
+    earlier: int,
+    later: int,
+    *,
+    has_places: tuple[bool, bool] = (True, True),
+    shown: int = CHANGES_SHOWN,
 ) -> list[Difference] | None:
     """Return the differences between the line after event `earlier` and `later`, in one query.
 
-    Kinds: joined, returned (after a lapse), passed (came and went in between), verified, seated,
-    confirmed, lost, moved, left. After the first MOST_COMPARED events, places are unknown, so
-    nobody counts as moved. Returns None if the two moments are further apart than that.
+    Kinds: joined, returned (after a lapse), passed (came and went in between), verified, drawn (got
+    a place by the draw), seated, confirmed, lost, moved, left. `has_places`: whether people had
+    places at each of the two moments; before a draw by lot nobody has one. After the first
+    MOST_COMPARED events, places are unknown, so nobody counts as moved. Returns None if the two
+    moments are further apart than that.
     """
     if later - earlier > MOST_COMPARED:
         return None
     stood = sql.STOOD if later <= MOST_COMPARED else sql.TOUCHED
     with connection.cursor() as cursor:
         values: dict[str, Any] = {"job": job_id, "earlier": earlier, "later": later, "shown": shown}
+        values |= zip(("places_before", "places_after"), has_places, strict=True)
         cursor.execute(sql.DIFFERENCES.format(stood=stood), values)
         return [Difference(*row) for row in cursor.fetchall()]
 

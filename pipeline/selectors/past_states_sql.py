@@ -172,27 +172,32 @@ FROM (
 ) span
 """  # noqa: S608
 
-# The kinds of differences, with the first people and the total of each.
+# The kinds of differences, with the first people and the total of each. Before a draw by lot nobody
+# has a place, so what looks like one moves nobody.
 DIFFERENCES = """
 WITH stood AS ({stood}), kinds AS (
     SELECT *, CASE
         WHEN was IS NULL AND now_is = 'INACTIVE' THEN 'passed'
         WHEN was IS NULL THEN 'joined'
         WHEN was = 'INACTIVE' AND now_is <> 'INACTIVE' THEN 'returned'
-        WHEN was = now_is AND place_before IS NOT DISTINCT FROM place_after
-            THEN NULL
+        WHEN was = now_is AND place_after IS NULL THEN NULL
         WHEN now_is = 'INACTIVE' THEN 'left'
-        WHEN was = 'WAITLIST' AND now_is = 'WAITLIST' AND place_before IS NULL THEN 'verified'
-        WHEN was = 'WAITLIST' AND now_is = 'WAITLIST' THEN 'moved'
+        WHEN was = now_is AND place_before IS NULL THEN 'verified'
+        WHEN was = now_is AND %(places_after)s AND NOT %(places_before)s THEN 'drawn'
+        WHEN was = now_is AND (NOT %(places_after)s OR place_before = place_after) THEN NULL
+        WHEN was = now_is THEN 'moved'
         WHEN was = 'WAITLIST' THEN 'seated'
         WHEN now_is = 'WAITLIST' THEN 'lost'
         WHEN now_is = 'ACTIVE' THEN 'confirmed'
-    END AS kind FROM stood
+    END AS kind,
+    CASE WHEN %(places_before)s THEN place_before END AS shown_before,
+    CASE WHEN %(places_after)s THEN place_after END AS shown_after
+    FROM stood
 ), counted AS (
     SELECT *, count(*) OVER (PARTITION BY kind) AS total, row_number() OVER (
-        PARTITION BY kind ORDER BY place_after, place_before, application_id) AS place
+        PARTITION BY kind ORDER BY shown_after, shown_before, application_id) AS place
     FROM kinds WHERE kind IS NOT NULL
 )
-SELECT kind, application_id, place_before, place_after, outcome, now_is, total
+SELECT kind, application_id, shown_before, shown_after, outcome, now_is, total
 FROM counted WHERE place <= %(shown)s ORDER BY kind, place
 """

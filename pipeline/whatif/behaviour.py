@@ -59,9 +59,14 @@ class Behaviour:
     def answer(self, number: int, usual: Answer) -> Answer:
         """Return the answer to the person's offer of that number, from 0 on.
 
-        To more offers than there were, they answer as to the last, and without any as is usual.
+        To more offers than there were, they answer as to the last, and without any as is usual. A
+        yes in advance is no answer to an offer that must be confirmed, so there they answer as to
+        their last such offer.
         """
-        return self.answers[min(number, len(self.answers) - 1)] if self.answers else usual
+        answer = self.answers[min(number, len(self.answers) - 1)] if self.answers else usual
+        if not answer.in_advance:
+            return answer
+        return next((each for each in reversed(self.answers) if not each.in_advance), usual)
 
     def zone(self, number: int) -> str:
         """Return the time zone of the person's offer of that number, or else the last one."""

@@ -23,6 +23,7 @@ KIND_WORDS: dict[str, str] = {
     Outcome.JOB_CLOSED: "Job closed",
     "REMINDER_HALF": "Reminder, half the time left",
     "REMINDER_HOUR": "Reminder, an hour left",
+    "REMINDER_YES": "Reminder, yes in advance ends",
 }
 
 # The label of a state, and its tone.
@@ -35,7 +36,7 @@ STATE_WORDS: dict[str, tuple[str, str]] = {
 }
 
 PROBLEM_WORDS: dict[str, str] = {
-    "OVER": "The offer was answered or over before the email could be sent.",
+    "OVER": "What it was about was answered or over before the email could be sent.",
     "UNREACHABLE": "The mail server could not be reached for half a day.",
     "UNSUPPORTED": "The mail server does not support the special characters in this address.",
     "BAD_ADDRESS": "The mail server cannot write to this address.",

@@ -123,8 +123,8 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
         " ahead of you unless you miss a deadline. If you want no seat before a date, you can say"
         " so and keep your place. You can also say yes in advance: then a seat that goes to you is"
-        " yours at once. If the company cancels somebody's miss, they return to the place they"
-        " had.",
+        " yours at once. If the company cancels somebody's miss, or a decision that it was asked to"
+        " look at again, they return to the place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it."

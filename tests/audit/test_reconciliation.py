@@ -8,10 +8,15 @@ import pytest
 from django.db import connection, transaction
 
 from pipeline.audit.verify import verify_job
+from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.errors import JobNotFound
+from pipeline.models import Contest
+from pipeline.services.answer_contest import answer_contest
+from pipeline.services.contest import contest
 from pipeline.services.lifecycle import close_job
 from tests.support import factories
 from tests.support.clock import let_time_pass
+from tests.support.contests import rejected_application
 from tests.support.planned_seats import WEEK, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -127,6 +132,49 @@ def test_a_person_whom_the_log_does_not_know_is_noticed() -> None:
 def test_an_unknown_job_is_named_as_such() -> None:
     with pytest.raises(JobNotFound):
         verify_job(factories.applicant().id)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("answer", "''"),
+        ("answer", "'CHANGED'"),
+        ("reason", "'NO_PLACE_LEFT'"),
+        ("answer_seq", "seq"),
+        ("answered_at", "NULL"),
+        ("answered_by", "NULL"),
+        ("answer_by", "answer_by + interval '1 day'"),
+        ("asked_at", "asked_at + interval '1 day'"),
+        ("contested_seq", "seq"),
+        ("seq", "seq - 1"),
+        ("id", "'01a20e2a-0000-7000-8000-000000000000'"),
+    ],
+)
+def test_a_contest_that_disagrees_with_the_log_is_noticed(column: str, value: str) -> None:
+    row = rejected_application()
+    asked = contest(application_id=row.id, text="Why?", actor=factories.owner_of(row))
+    how = {"answer": ContestAnswer.UPHELD, "reason": ContestReason.DECISION_STANDS}
+    who = {"application_id": row.id, "actor": factories.RECRUITER}
+    answer_contest(contest_id=asked.id, **who, **how)
+    assert verify_job(row.job_id).is_sound
+
+    tamper("pipeline_contest", column, value, "job_id = %s", row.job_id)
+
+    verdict = verify_job(row.job_id)
+    assert (verdict.chain, verdict.replay_matches) == ("ok", False)
+    said = "only in the rows" if column == "id" else f"contest {asked.id}: {column} is"
+    assert [each for each in verdict.differences if said in each]
+
+
+def test_an_open_contest_whose_row_is_gone_is_noticed() -> None:
+    row = rejected_application()
+    asked = contest(application_id=row.id, text="Why?", actor=factories.owner_of(row))
+    assert verify_job(row.job_id).is_sound
+
+    Contest.objects.filter(id=asked.id).delete()
+
+    said = [f"contest {asked.id}: open in the log, and not in the rows"]
+    assert verify_job(row.job_id).differences == said
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import grimp
+
 from tests.house.architecture import DIAGRAM, PAGE, drawn, layers, rooms
 
 TEXT = PAGE.read_text()
@@ -27,3 +29,17 @@ def test_a_layer_that_moved_shows() -> None:
 
 def test_every_room_of_pipeline_is_described_and_no_other() -> None:
     assert sorted(ROOM.findall(TEXT)) == sorted(rooms("pipeline"))
+
+
+def test_no_module_of_the_order_can_read_a_forecast_or_a_what_if() -> None:
+    """Checked beside the contract of the same purpose, over any number of imports in between."""
+    graph = grimp.build_graph("pipeline", "jobs", "applicants", cache_dir=None)
+    order = [f"pipeline.{room}" for room in ("line", "services", "selectors", "audit", "domain")]
+    guesses = ("pipeline.forecast", "pipeline.whatif")
+
+    def reads(importer: str, guess: str) -> bool:
+        return graph.chain_exists(importer=importer, imported=guess, as_packages=True)
+
+    assert [(each, guess) for each in order for guess in guesses if reads(each, guess)] == []
+    assert reads("pipeline.notifications", "pipeline.forecast")
+    assert reads("pipeline.pages", "pipeline.whatif")

@@ -15,6 +15,7 @@ import pytest
 from django.db import connection
 
 from jobs.models import Company, Job
+from pipeline.audit.verify import verify_job
 from pipeline.database.instants import database_now
 from pipeline.management.demo import clock as clocks
 from pipeline.management.demo import moving, seed
@@ -24,6 +25,7 @@ from pipeline.management.demo.plans import MOVING
 from pipeline.management.demo.webhooks import PastWebhookReceiver
 from pipeline.models import (
     Application,
+    Contest,
     Event,
     ImportRun,
     WebhookAttempt,
@@ -94,6 +96,24 @@ def test_the_demo_has_a_past_of_eight_weeks_that_verifies(settings: Any) -> None
     mailed = {str(task.payload["application"]) for task in emails}
     assert mailed
     assert not mailed & {str(each) for each in past}
+
+
+def test_the_past_has_a_contest_that_was_answered_and_one_that_waits() -> None:
+    demo = seed.seed_demo_company()
+
+    answered, waiting = Contest.objects.filter(company_id=demo.company_id).order_by("seq")
+    log = Event.objects.filter(application_id=answered.application_id, seq__gt=answered.seq)
+    assert list(log.order_by("seq").values_list("event", flat=True))[:2] == [
+        "CONTEST_ANSWERED",
+        "REINSTATED",
+    ]
+    decided = Event.objects.get(job_id=answered.job_id, seq=answered.contested_seq)
+    assert decided.actor_id != answered.answered_by
+    assert waiting.is_open
+    assert waiting.answer_by > database_now() + timedelta(days=7)
+    assert verify_job(answered.job_id).is_sound
+    seed.seed_demo_company()
+    assert Contest.objects.count() == 2
 
 
 def test_the_past_has_webhooks_that_arrived_were_repeated_and_failed(settings: Any) -> None:

@@ -26,10 +26,12 @@ class Beside:
     model: Model
     passed: timedelta
     agrees = False
+    # The most seats held at any instant of the change under way.
+    most = 0
 
     def begin(self, capacity: int, policy: dict[str, Any]) -> None:
         """Create the job, open, and its model."""
-        self.job_id = factories.job(capacity=capacity, **policy)
+        self.job_id = self.create_job(capacity, policy)
         self.passed = timedelta()
         self.model = Model(capacity, policy, factories.row_of(self.job_id).created_at)
         for event in factories.events(self.job_id):
@@ -38,20 +40,24 @@ class Beside:
             before, self.model.status = ("DRAFT", "OPEN") if opened else (None, "DRAFT")
             self.model.write(event.event, before=before, after=self.model.status)
 
+    def create_job(self, capacity: int, policy: dict[str, Any]) -> UUID:
+        return factories.job(capacity=capacity, **policy)
+
+    def clock(self) -> datetime:
+        """Return the time that the job goes by."""
+        return database_now()
+
     def do(self, verb: Callable[[], Any], expected: Callable[[Any], None]) -> None:
         """Let the services do something, then the model at the very same time, and compare."""
-        earlier, seq, held = database_now(), len(self.model.log), self.model.held()
+        earlier, seq, self.most = self.clock(), len(self.model.log), self.model.held()
         answer, refusal, wanted = None, None, None
         try:
             answer = verb()
         except LineError as error:
             refusal = type(error).__name__
         self.agrees = False
-        self.model.now = self.moment(seq, earlier) + self.passed
         try:
-            self.model.settle()
-            # It may have filled a seat that this change then takes away from the capacity.
-            held = max(held, self.model.held())
+            self.settle_model(self.moment(seq, earlier) + self.passed)
             expected(answer)
         except Refused as error:
             wanted = str(error)
@@ -60,17 +66,23 @@ class Beside:
         assert_rows_agree(self.job_id, self.model, self.passed)
         assert_line_is_sound(
             self.job_id,
-            most_seats=max(held, self.model.capacity),
+            most_seats=max(self.most, self.model.capacity),
             with_log=len(self.model.log) > seq,  # nothing is new in it otherwise
         )
         self.agrees = True
+
+    def settle_model(self, until: datetime) -> None:
+        self.model.now = until
+        self.model.settle()
+        # It may have filled a seat that this change then takes away from the capacity.
+        self.most = max(self.most, self.model.held())
 
     def moment(self, seq: int, earlier: datetime) -> datetime:
         """Return the time of the change after that seq; if it left no trace, `earlier`."""
         new = Event.objects.filter(job_id=self.job_id, seq__gt=seq)
         moments = set(new.values_list("at", flat=True)) or {earlier}
         assert len(moments) == 1, "one change has one time"
-        assert earlier <= max(moments) <= database_now()
+        assert earlier <= max(moments) <= self.clock()
         return max(moments)
 
     def pick(self, among: list[Standing], which: int) -> Standing | None:

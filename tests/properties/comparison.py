@@ -43,6 +43,7 @@ def _job_agrees(job: Job, model: Model, passed: timedelta) -> None:
     )
     assert (job.seq, job.next_ticket) == (len(model.log), model.next_ticket)
     assert _later(job.closed_at, passed) == model.closed_at
+    assert _later(job.drawn_at, passed) == model.drawn_at
     held, pending = model.held(), len(model.pending())
     assert (job.active_count, job.pending_count, job.waitlist_count) == (
         held - pending,
@@ -96,7 +97,8 @@ def _line_agrees(line: Line, then: dict[str, Any], passed: timedelta) -> None:
     assert (line.policy.values(), line.policy_version) == (then["policy"], then["version"])
     assert [place.application_id for place in line.waitlist] == then["order"]
     counted = [place.position for place in line.waitlist if place.verify_by is None]
-    assert counted == list(range(1, len(counted) + 1))
+    no_places = [None] * len(counted) if then["awaits_draw"] else None
+    assert counted == (no_places or list(range(1, len(counted) + 1)))
     assert {place.position for place in line.waitlist if place.verify_by} <= {None}
     assert {place.status for place in line.active} <= {"ACTIVE"}
     assert {place.status for place in line.pending} <= {"PENDING_ACKNOWLEDGMENT"}

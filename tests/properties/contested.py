@@ -33,10 +33,13 @@ def answer(model: Model, who: Standing, *, changed: bool) -> None:
         raise Refused("ContestAnswered")
     if changed:
         others = [p for p in model.people if p.person == who.person and p is not who]
-        if model.status != "CLOSED" and any(p.status != "INACTIVE" for p in others):
+        assert who.ended_at is not None
+        drawn_since = model.drawn_at is not None and who.ended_at < model.drawn_at
+        is_gone = model.status == "CLOSED" or drawn_since
+        if not is_gone and any(p.status != "INACTIVE" for p in others):
             raise Refused("AlreadyApplied")
         later = any(p.applied_at > who.applied_at and not p.verify_by for p in others)
-        if model.status == "CLOSED" or later:
+        if is_gone or later:
             raise Refused("NotReinstatable")
         give_back(model, who)
     else:

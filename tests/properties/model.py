@@ -7,6 +7,7 @@ Written from the rules, not from the code. Times are handed in; `id` only breaks
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.properties.contested import give_back
+from tests.properties.drawn import draw_if_due
 from tests.properties.planned import Planned, Refused, change_planned
 from tests.properties.quiet import after_running
 from tests.properties.standing import Standing
@@ -39,6 +41,15 @@ class Model:
     lines: list[dict[str, Any]] = field(default_factory=list)
     opened: list[int] = field(default_factory=list)
     plans: list[Planned] = field(default_factory=list)
+    draw_at: datetime | None = None
+    drawn_at: datetime | None = None
+    to_place: int = 0
+    # The lot of an application in the draw that is the event of that seq: the seed is the log's.
+    lot: Callable[[int, UUID], str] | None = None
+
+    @property
+    def awaits_draw(self) -> bool:
+        return self.draw_at is not None and self.drawn_at is None
 
     def held(self) -> int:
         return sum(p.status in ("ACTIVE", "PENDING_ACKNOWLEDGMENT") for p in self.people)
@@ -67,6 +78,7 @@ class Model:
             "capacity": self.capacity,
             "policy": dict(self.policy),
             "version": self.version,
+            "awaits_draw": self.awaits_draw or self.to_place > 0,
             "people": {p.id: copy(p) for p in self.people if p.status != "INACTIVE"},
             "order": [p.id for p in self.queue],
         }
@@ -142,7 +154,7 @@ class Model:
         return [p for p, end in zip(proved, ends, strict=True) if end <= self.now]
 
     def fill(self, cause: int | None = None) -> None:
-        while self.status == "OPEN" and self.free() and self.eligible():
+        while self.status == "OPEN" and self.free() and self.eligible() and not self.awaits_draw:
             because = self.opened.pop(0) if self.opened else cause
             promote(self, self.eligible()[0], because)
 
@@ -155,7 +167,7 @@ class Model:
                 else:
                     self.miss(who)
             change_planned(self)
-            self.fill()
+            self.fill(draw_if_due(self))
         self.opened = []
 
     def overdue(self) -> list[tuple[datetime, UUID, Standing]]:
@@ -191,7 +203,8 @@ class Model:
         self.people.append(who)
         if not verified:
             who.verify_by = self.now + timedelta(hours=24)
-        if not verified or not self.free() or self.eligible() or who.eligible_at:
+        no_seat = not verified or self.awaits_draw or not self.free()
+        if no_seat or self.eligible() or who.eligible_at:
             self.step(who, "APPLIED", "WAITLIST")
         elif not self.policy["acknowledge_first_seat"]:
             self.step(who, "APPLIED", "ACTIVE")

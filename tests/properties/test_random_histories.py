@@ -40,7 +40,6 @@ from tests.properties.quiet import NONE
 from tests.properties.standing import Standing
 from tests.properties.wishes import SERVICES, moments, names, wish
 from tests.support import factories
-from tests.support.clock import database_now
 
 QUICK = settings(
     max_examples=24,
@@ -177,7 +176,7 @@ class History(ContestRules, RuleBasedStateMachine):
     @rule(which=picks, anybody=rarely, seconds=moments, name=names)
     def wishes(self, which: int, anybody: bool, seconds: int | None, name: str) -> None:
         if who := self.pick(self.model.people if anybody else self.live("WAITLIST"), which):
-            until = None if seconds is None else database_now() + timedelta(seconds=seconds)
+            until = None if seconds is None else self.clock() + timedelta(seconds=seconds)
             given = {"actor": factories.as_applicant(who.person), name: until}
             self.do(
                 lambda: SERVICES[name](application_id=who.id, **given),
@@ -210,7 +209,7 @@ class History(ContestRules, RuleBasedStateMachine):
         times=st.sampled_from([1, 1, 2, 4]),
     )
     def company_plans_seats(self, seats: int, seconds: int, times: int) -> None:
-        first_at, id = database_now() + timedelta(seconds=seconds), uuid4()
+        first_at, id = self.clock() + timedelta(seconds=seconds), uuid4()
         self.do(
             lambda: plan_seats(
                 job_id=self.job_id,
@@ -227,7 +226,7 @@ class History(ContestRules, RuleBasedStateMachine):
         if self.planned:
             id = self.planned[which % len(self.planned)]
             known = [each for each in self.model.plans if each.id == id]
-            gone = Planned(database_now(), id, 0, 0)
+            gone = Planned(self.clock(), id, 0, 0)
             self.do(
                 lambda: cancel_seats(job_id=self.job_id, planned_id=id, actor=factories.RECRUITER),
                 lambda _: cancel(self.model, known[0] if known else gone),
@@ -255,7 +254,7 @@ class History(ContestRules, RuleBasedStateMachine):
     @rule(touch=st.booleans(), people=st.integers(0, 3))
     def an_offer_runs_out_and_new_people_come(self, touch: bool, people: int) -> None:
         if pending := self.model.pending():
-            left = pending[0].deadline - self.passed - database_now()
+            left = pending[0].deadline - self.passed - self.clock()
             self.wait(max(0, left.total_seconds()))
             self.settles(touch)
             self.new_people_apply(people, verified=True)

@@ -83,7 +83,25 @@ def seat_somebody_who_had_left(rows: Rows, line: list[Application]) -> None:
 
 
 def move_while_contested(rows: Rows, line: list[Application]) -> None:
-    add(rows, line[2], "NOTED", "WAITLIST", ticket=0)
+    add(rows, line[2], "LEFT", "INACTIVE", ticket=None, tie=None)
+    add(rows, line[2], "NOTED", "INACTIVE", ticket=0)
+
+
+def note_an_end_of_somebody_who_waits(rows: Rows, line: list[Application]) -> None:
+    add(rows, line[2], "NOTED", "WAITLIST")
+
+
+def take_back_what_nobody_asked_about(rows: Rows, line: list[Application]) -> None:
+    stood = said_of(rows, line[1])["data"]
+    add(rows, line[1], "LEFT", "INACTIVE", ticket=None, tie=None)
+    add(rows, line[1], "REINSTATED", "WAITLIST", ticket=stood["ticket"], tie=stood["tie"])
+
+
+def give_back_another_place(rows: Rows, line: list[Application]) -> None:
+    add(rows, line[2], "LEFT", "INACTIVE", ticket=None, tie=None)
+    add(rows, line[2], "NOTED", "INACTIVE")
+    add(rows, line[2], "NOTED", "INACTIVE")
+    add(rows, line[2], "REINSTATED", "WAITLIST", ticket=0, tie=1)
 
 
 def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
@@ -103,6 +121,9 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
         (give_back_what_nobody_held, "gave back a place that this person never held"),
         (count_a_miss_too_early, "counts as missed a deadline that had not passed"),
         (move_while_contested, "noted an end and changed the place"),
+        (note_an_end_of_somebody_who_waits, "noted an end of somebody who had not left"),
+        (take_back_what_nobody_asked_about, "gave back a place after an end that nobody had"),
+        (give_back_another_place, "gave back a place that this person never held"),
         (seat_somebody_who_had_left, "gave a seat to somebody who had left"),
     ],
 )

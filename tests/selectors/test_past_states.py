@@ -9,12 +9,16 @@ from django.test.utils import CaptureQueriesContext
 from pipeline.audit.replay import Line, replay
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.domain.states import Status
+from pipeline.models import Event
 from pipeline.selectors import past_states
 from pipeline.selectors import past_states_sql as sql
 from pipeline.selectors.past_states import PastPlace, PastState, past_differences, past_state_of
+from pipeline.services.verify import verify
 from tests.support import factories
+from tests.support.applicants import leave
 from tests.support.busy_line import busy_job
 from tests.support.clock import database_now
+from tests.support.lottery import draw, lottery
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -84,6 +88,25 @@ def test_far_into_a_long_log_moments_differ_as_before_but_nobody_has_a_place(
         }
         assert found == {who: told[0] for who, told in expected.items() if told[0] not in NO_PLACE}
     assert past_differences(job, 1, head) is None
+
+
+def test_before_a_draw_nobody_has_a_place_so_nobody_moves() -> None:
+    job = lottery(capacity=1)
+    people = factories.applications(job, 4)
+    late = factories.application(job, verified=False)
+    before = factories.row_of(job).seq
+    verify(application_id=late.id, actor=factories.owner_of(late))
+    leave(people[0])
+    waiting = factories.row_of(job).seq
+    draw(job)
+    drawn = Event.objects.filter(job_id=job, event="PLACED").latest("seq").seq
+
+    def kinds(earlier: int, later: int, *has_places: bool) -> list[tuple[str, int | None]]:
+        found = past_differences(job, earlier, later, has_places=has_places) or []
+        return [(each.kind, each.before) for each in found]
+
+    assert kinds(before, waiting, False, False) == [("left", None), ("verified", None)]
+    assert kinds(waiting, drawn, False, True) == [("drawn", None)] * 4
 
 
 def test_in_the_middle_of_a_long_log_only_the_counts_are_known(

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from pipeline.audit.verify import verify_job
-from pipeline.domain.errors import AlreadyApplied, DrawFull, DrawRefused, IllegalJobMove
+from pipeline.domain.errors import (
+    AlreadyApplied,
+    DrawFull,
+    DrawFullOfUnverified,
+    DrawRefused,
+    IllegalJobMove,
+)
 from pipeline.domain.states import ReinstatementReason
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import read_application
@@ -150,6 +156,25 @@ def test_a_closed_job_draws_nothing() -> None:
 
     assert "DRAWN" not in factories.event_names(job_id)
     assert verify_job(job_id).is_sound
+
+
+def test_unverified_people_cannot_fill_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.domain.draw.MOST_IN_DRAW", 4)
+    monkeypatch.setattr("pipeline.domain.draw.MOST_UNVERIFIED_IN_DRAW", 2)
+    job_id = lottery()
+    unproved, _ = factories.applications(job_id, 2, verified=False)
+
+    with pytest.raises(DrawFullOfUnverified, match="Sign in with your address first"):
+        factories.application(job_id, verified=False)
+    with pytest.raises(DrawFullOfUnverified):  # nobody learns who has applied
+        factories.application(job_id, unproved.applicant, verified=False)
+    factories.application(job_id)
+    verify(application_id=unproved.id, actor=factories.owner_of(unproved))
+    factories.application(job_id, verified=False)
+    with pytest.raises(DrawFull, match="4 people already take part"):
+        factories.application(job_id, verified=False)
+    draw(job_id)
+    factories.applications(job_id, 3, verified=False)
 
 
 @pytest.mark.parametrize("seconds", [-1, 91 * DAY])

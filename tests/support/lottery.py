@@ -31,7 +31,7 @@ def lottery(
         company_id=company_id or factories.company().id,
         posting=Posting("Engineer"),
         capacity=capacity,
-        policy=Policy(acknowledgment_window_seconds=factories.WINDOW, **policy),
+        policy=Policy(**{"acknowledgment_window_seconds": factories.WINDOW} | policy),
         actor=factories.RECRUITER,
         open_now=open_now,
         draw_at=database_now() + timedelta(seconds=seconds),

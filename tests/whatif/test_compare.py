@@ -11,6 +11,7 @@ import pytest
 
 from jobs.models import Company
 from pipeline.services.acknowledge import acknowledge
+from pipeline.services.preaccept import preaccept
 from pipeline.services.withdraw import withdraw
 from pipeline.stats.idle_seats import idle_seats_of_job
 from pipeline.whatif import simulate
@@ -21,7 +22,7 @@ from pipeline.whatif.state import Change
 from tasks.errors import Discard, Fatal
 from tests.support import factories
 from tests.support.busy_line import busy_job
-from tests.support.clock import let_time_pass
+from tests.support.clock import database_now, let_time_pass
 from tests.support.handlers import Run
 from tests.support.weeks import DAY, HOUR
 
@@ -97,6 +98,29 @@ def test_what_happened_is_what_the_ledger_of_idle_seats_says(company: Company) -
     row = factories.row_of(job)
     ledger = idle_seats_of_job(row, weeks=26, zone="UTC").total
     assert found == pytest.approx(ledger.seconds(), abs=row.capacity * 10)
+
+
+def test_a_yes_in_advance_answers_no_offer_from_before_it_was_given(company: Company) -> None:
+    """Bo said yes on the second day. Offered a seat at once, he answers as people usually do."""
+    job = factories.job(
+        company_id=company.id, acknowledge_first_seat=True, acknowledgment_window_seconds=DAY
+    )
+    ana, bo = factories.applications(job, 2)
+    let_time_pass(job, 6 * HOUR)
+    acknowledge(application_id=ana.id, actor=factories.owner_of(ana))
+    let_time_pass(job, DAY)
+    until = database_now() + timedelta(days=7)
+    preaccept(application_id=bo.id, accept_until=until, actor=factories.owner_of(bo))
+    withdraw(application_id=ana.id, actor=factories.owner_of(ana))
+    log = read_what_if_log(job)
+
+    run = simulate.Simulation(log, Change(log[0].at, {}, capacity=2))
+    run.run(log[-1].at + timedelta(days=1))
+
+    confirmed = [e.at for e in run.events if e.application_id == bo.id and e.to_status == "ACTIVE"]
+    assert confirmed[0] - factories.fresh(bo).applied_at == pytest.approx(
+        timedelta(hours=6), abs=timedelta(seconds=5)
+    )
 
 
 def test_changes_count_from_the_chosen_days_on(company: Company) -> None:

@@ -11,6 +11,7 @@ from pipeline.services.lifecycle import Posting
 
 HOUR, DAY = 3_600, 86_400
 WEEKS = 8  # the length of the demo's past
+RECRUITER = "recruiter@demo.example"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +131,7 @@ COMPANIES = (
                 is_draft=True,
             ),
         ),
-        (("recruiter@demo.example", Role.RECRUITER), ("viewer@demo.example", Role.VIEWER)),
+        ((RECRUITER, Role.RECRUITER), ("viewer@demo.example", Role.VIEWER)),
     ),
     PlannedCompany(
         "Lumen Café (demo)",

@@ -28,6 +28,7 @@ from pipeline.config.env import STATE_DIR
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.line.follow_up import unregister_follow_up
 from pipeline.management.demo.clock import simulated_clock
+from pipeline.management.demo.contests import plan_contests
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.management.demo.plans import (
     APPLICATIONS_OF_ONE,
@@ -156,6 +157,7 @@ def seed_records_of_past(
         values = {"job": rigger, "file_name": file_name, "people": people, "more": more}
         rigger.plan_at(days_ago, record_import_in_past, **values)
     plan_records_of_reports(acts, shipwright)
+    plan_contests(shipwright)
     changes = [each[0] for job in COMPANIES[0].jobs for each in job.capacities]
     stops = [job.stopped for job in COMPANIES[0].jobs if job.stopped is not None]
     PastWebhooks(acts, shipwright.company_id, [*changes, *stops])

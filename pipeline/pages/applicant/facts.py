@@ -44,7 +44,7 @@ def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
     removals = [(REASON_WORDS_OF_REMOVALS[code], count) for code, count in counts.removals.items()]
     back = [
-        (capitalized(CONTEST_REASON_WORDS[ContestReason(code)]), count)
+        (CONTEST_REASON_WORDS[ContestReason(code)], count)
         for code, count in counts.given_back.items()
     ]
     context = {

@@ -46,6 +46,7 @@ DIFFERENCES = {
     "left": "Left",
     "lost": "Lost their offer and are waiting again",
     "verified": "Verified the email address",
+    "drawn": "Got a place by the draw",
     "moved": "Moved in line",
     "passed": "Joined and left in between",
 }
@@ -234,7 +235,8 @@ def _note_on_replay_change(change: Difference) -> str:
 
 def _compared_replays(job: Job, moment: PastState, other: PastState) -> dict[str, Any]:
     earlier, later = sorted((moment, other), key=lambda each: each.seq)
-    differing = past_differences(job.id, earlier.seq, later.seq)
+    has_places = (not earlier.awaits_draw, not later.awaits_draw)
+    differing = past_differences(job.id, earlier.seq, later.seq, has_places=has_places)
     found = differing or []
     names = names_in_event_trees(each.application_id for each in found)
     groups = []

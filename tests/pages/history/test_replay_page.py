@@ -16,6 +16,7 @@ from pipeline.models import Event
 from tests.support import factories
 from tests.support.clock import database_now
 from tests.support.history import History, page
+from tests.support.lottery import draw, lottery
 
 
 def words(client: Client, address: str) -> str:
@@ -103,6 +104,19 @@ def test_a_moment_deep_in_a_long_log_says_that_it_has_no_lists(
     assert "people are listed only for the first and last" in text
     assert "Waiting 2" in text
     assert "people are not compared one by one" in text
+
+
+def test_arrivals_before_a_draw_are_no_places_to_move_from(viewer: Client, past: History) -> None:
+    company_id = factories.row_of(past.job).company_id
+    job = lottery(company_id=company_id)
+    factories.applications(job, 4)
+    before = factories.row_of(job).seq
+    draw(job)
+
+    text = words(viewer, page(job, f"replay/?seq={before}&with={before + 5}"))
+
+    assert "Got a place by the draw" in text
+    assert "Moved in line" not in text
 
 
 def test_two_moments_are_compared_whichever_comes_first(viewer: Client, past: History) -> None:
