@@ -143,7 +143,7 @@ def zone_for_applicant_emails(person: Applicant) -> tzinfo:
         return UTC
 
 
-def applicant_email_facts(application: Application, offer: links.Offer | None) -> Facts:
+def applicant_email_facts(application: Application, offer: links.LinkedOffer | None) -> Facts:
     """Collect the names, links and times for the emails about an application."""
     waits = application.status == Status.WAITLIST
     seen = read_application(application.id) if waits else None
@@ -200,7 +200,7 @@ def _application_and_event_to_email(cause: Cause) -> tuple[Application | None, E
     return application, events.filter(seq=cause.seq).first()
 
 
-def _offer_in_applicant_email(event: Event) -> tuple[links.Offer | None, datetime | None]:
+def _offer_in_applicant_email(event: Event) -> tuple[links.LinkedOffer | None, datetime | None]:
     """Return the offer that an event makes or is about, and its last deadline."""
     earlier = Event.objects.filter(application_id=event.application_id, seq__lte=event.seq)
     deadline: datetime | None = None
@@ -208,12 +208,12 @@ def _offer_in_applicant_email(event: Event) -> tuple[links.Offer | None, datetim
         if deadline is None and each.data.get("deadline"):
             deadline = datetime.fromisoformat(each.data["deadline"])
         if event_has_offer_message(each) and each.application_id:
-            return links.Offer(each.application_id, each.seq), deadline
+            return links.LinkedOffer(each.application_id, each.seq), deadline
     return None, None
 
 
 def _applicant_email_message(
-    cause: Cause, application: Application, event: Event, offer: links.Offer | None
+    cause: Cause, application: Application, event: Event, offer: links.LinkedOffer | None
 ) -> Message | None:
     facts = applicant_email_facts(application, offer)
     if not cause.reminder:
