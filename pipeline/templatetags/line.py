@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.wording.english import place_of_zone, short_duration
+from pipeline.wording.english import short_duration, zone_in_words
 from pipeline.wording.event_words import STATUS_WORDS, status_event_words
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
@@ -125,7 +125,7 @@ def _tag_time_ahead_of_database(context: Mapping[str, Any]) -> timedelta:
 def tag_time_in_full(moment: datetime) -> str:
     """Return a time to the second, with day, year and zone."""
     here = timezone.localtime(moment)
-    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({place_of_zone(here.tzinfo)})"
+    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({zone_in_words(here.tzinfo)})"
 
 
 def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
@@ -137,4 +137,4 @@ def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
     year = "" if here.year == now.year else f" {here.year}"
     is_near = seconds or abs(here - now) < NEAR
     clock = f"{here:%H:%M:%S}" if is_near else f"{here:%H:%M}"
-    return f"{here:%a} {here.day} {here:%b}{year}, {clock} ({place_of_zone(here.tzinfo)})"
+    return f"{here:%a} {here.day} {here:%b}{year}, {clock} ({zone_in_words(here.tzinfo)})"
