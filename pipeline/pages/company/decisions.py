@@ -144,7 +144,7 @@ def _decide_on_application(
     neighbours: Neighbours,
 ) -> HttpResponse:
     decision = make_decision_from_form(request, member, job.id, [seen.application.id], given)
-    if refused := _why_not_decided(items_of_pending_decision(decision.id), seen.application.id):
+    if refused := _undecided_reason(items_of_pending_decision(decision.id), seen.application.id):
         messages.error(request, f"Nothing was decided: {refused}.")
         return redirect("application", application_id=seen.application.id)
     if decision.finished_at:
@@ -157,7 +157,7 @@ def _decide_on_application(
     return redirect("board", job_id=job.id)
 
 
-def _why_not_decided(items: list[DecisionItem], application_id: UUID) -> str:
+def _undecided_reason(items: list[DecisionItem], application_id: UUID) -> str:
     """Say why a form decided nothing on an application; an empty string if it did.
 
     A browser can send a form again that has made its decision: after a reload, or from its cache.
