@@ -34,7 +34,7 @@ ACCEPTED_AT_ONCE = 8
 COLLECT_AFTER = (10_000, 20, 50)
 
 
-def worker_listeners_for_a_crowd(sockets: list[socket.socket]) -> list[socket.socket]:
+def worker_listeners_for_bursts(sockets: list[socket.socket]) -> list[socket.socket]:
     """Return several handles of each socket: uvloop accepts one connection from each.
 
     The sockets themselves are among them, so that the port refuses connections once the server has
@@ -57,14 +57,14 @@ class _WorkerServer(Server):
         from pipeline.live.hub import process_hub
         from pipeline.live.streams import PREFIX
 
-        def drop_streams_of_worker() -> None:
+        def close_streams_of_worker() -> None:
             for connection in list(self.server_state.connections):
                 scope = getattr(connection, "scope", None) or {}
                 if scope.get("path", "").startswith(PREFIX):
                     connection.transport.abort()
 
         process_hub().close()
-        asyncio.get_running_loop().call_later(STUCK_SECONDS, drop_streams_of_worker)
+        asyncio.get_running_loop().call_later(STUCK_SECONDS, close_streams_of_worker)
         await super().shutdown(sockets)
 
 
@@ -108,7 +108,7 @@ class LiveWorker(UvicornWorker):
         server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
         signs = asyncio.create_task(give_signs_of_web_server())
-        await server.serve(sockets=worker_listeners_for_a_crowd(self.sockets))
+        await server.serve(sockets=worker_listeners_for_bursts(self.sockets))
         signs.cancel()
         if not server.started:
             sys.exit(Arbiter.WORKER_BOOT_ERROR)
