@@ -16,8 +16,8 @@ from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company.consequences import (
-    consequence_are_promoted,
     consequence_of_capacity,
+    promotion_consequence,
 )
 from pipeline.pages.company.decision_notices import decision_notices
 from pipeline.pages.company.jobs import REFRESH_SECONDS
@@ -218,7 +218,7 @@ def _resuming_on_board(shown: Board) -> str:
     is_front = bool(rows) and next((s.position for s in rows if s.position), 1) == 1
     if not names or not is_front or (len(names) < free and shown.waitlist.more):
         return "free seats go to the next in line"
-    return f"{consequence_are_promoted(names[:2], len(names))} at once"
+    return f"{promotion_consequence(names[:2], len(names))} at once"
 
 
 def _board_page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:

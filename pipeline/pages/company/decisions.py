@@ -124,7 +124,7 @@ def decision_id_in_form(request: HttpRequest) -> UUID:
 def _consequence_of_decision(seen: SeenApplication, job: Job) -> str:
     """Describe what happens to the seat, or to the people behind in line."""
     if Status(seen.application.status).holds_seat:
-        return consequences.consequence_when_a_seat_opens(
+        return consequences.consequence_of_opened_seat(
             job, next(iter(read_board_next_in_line(job.id, most=1)), None)
         )
     if seen.position is None:
@@ -172,7 +172,7 @@ def _undecided_reason(items: list[DecisionItem], application_id: UUID) -> str:
 def _show_decision_success_message(
     request: HttpRequest, member: Member, seen: SeenApplication, job: Job, outcome: Outcome
 ) -> None:
-    promoted = consequences.consequence_were_promoted(*read_board_promoted_since(job.id, job.seq))
+    promoted = consequences.past_promotion_consequence(*read_board_promoted_since(job.id, job.seq))
     advice = ""
     if outcome == Outcome.HIRED and job.status != JobStatus.CLOSED:
         ways = ["pause the job"] if job.status == JobStatus.OPEN else []

@@ -86,7 +86,7 @@ def _act_on_job(
         messages.success(
             request,
             done
-            + consequences.consequence_were_promoted(*read_board_promoted_since(job.id, job.seq)),
+            + consequences.past_promotion_consequence(*read_board_promoted_since(job.id, job.seq)),
         )
     return redirect("board", job_id=job.id)
 
