@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pipeline.background.catalog import paused_catalogued_types
 from pipeline.background.ownership import ids_not_owned
 from pipeline.background.task_events import last_task_event_id, task_events_for_people
-from pipeline.background.tasks import task_actors_named
+from pipeline.background.tasks import names_of_task_actors
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, require_access, switch_current_member
@@ -88,7 +88,7 @@ def _task_page_context(
     given = request.GET.get("events", "")
     after = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
     events = task_events_for_people(found.id, after=after, limit=EVENTS_SHOWN)
-    actors = task_actors_named({event.actor for event in events.rows})
+    actors = names_of_task_actors({event.actor for event in events.rows})
     last = str(events.rows[-1].id) if events.more else None
     [row] = task_rows_of(member.company.id, [found], now, paused=paused)
     is_dead, manages = found.status == Status.DEAD, member.may(Action.MANAGE_TASKS)

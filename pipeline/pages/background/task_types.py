@@ -16,7 +16,7 @@ from pipeline.background.catalog import (
     catalogued_company_types,
     stopped_catalogued_types,
 )
-from pipeline.background.tasks import task_actors_named
+from pipeline.background.tasks import names_of_task_actors
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import (
     Member,
@@ -67,7 +67,7 @@ def task_types(request: HttpRequest) -> HttpResponse:
     for (name, _priority), depth in owner_depth(member.company.id).items():
         waiting[name.partition("@")[0]] += depth
     paused = control.paused_types_to_control(member.company.id)
-    actors = task_actors_named(set(paused.values()))
+    actors = names_of_task_actors(set(paused.values()))
     stopped, broken = stopped_catalogued_types(member.company.id)
     cards = [
         TaskTypeCard(
