@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from pipeline.imports.admit import admit_rows, rows_left_to_admit
+from pipeline.imports.admit import admit_rows, count_rows_to_admit
 from pipeline.imports.check import check_import_rows
 from pipeline.imports.start import CHECK, IMPORT
 from pipeline.imports.undo import UNDO, undo_import
@@ -113,6 +113,6 @@ def result_of_import_task(run: ImportRun) -> dict[str, Any]:
         "accepted": run.accepted,
         "refused": run.refused,
         "total": run.total_rows,
-        "left": rows_left_to_admit(run),
+        "left": count_rows_to_admit(run),
         "ending": run.ending or "STOPPED",
     } | ({"trouble": run.trouble} if run.trouble else {})
