@@ -82,7 +82,7 @@ def open_contests_of_company(company_id: UUID) -> QuerySet[Contest]:
     return Contest.objects.filter(company_id=company_id, answer="").order_by("answer_by", "id")
 
 
-def contests_stamp(contests: Collection[Contest], now: datetime) -> str:
+def contests_cache_tag(contests: Collection[Contest], now: datetime) -> str:
     """Return a text that changes whenever one of these contests does, or becomes overdue."""
     return ",".join(f"{each.id.hex[-8:]}{each.answer}{each.is_overdue(now):d}" for each in contests)
 

@@ -31,8 +31,8 @@ from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.contests import ShownContest, shown_contests
 from pipeline.selectors.emails import (
     SentEmail,
+    emails_cache_tag,
     emails_of_application,
-    emails_stamp,
 )
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.page import Page
@@ -63,7 +63,7 @@ def company_application(request: HttpRequest, application_id: UUID) -> HttpRespo
         build=lambda: _company_application_context(
             request, member, seen, job, emails, decision, kept, contests
         ),
-        tag=f"{job.seq}-{job.posting.version}-{emails_stamp(emails)}-{decision and decision.id}"
+        tag=f"{job.seq}-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}"
         f"-{kept.stamp}-{[each.is_overdue for each in contests]}",
         jobs=[job.id],
     )
