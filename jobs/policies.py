@@ -9,10 +9,10 @@ from typing import Any
 
 from jobs.quiet_hours import (
     QuietHours,
-    deadline_after,
+    deadline_outside_quiet_hours,
     is_quiet_zone_known,
+    quiet_hours_refusal,
     quiet_time_in_minutes,
-    wrong_quiet_hours,
 )
 
 DAY = 86_400
@@ -54,7 +54,7 @@ class Policy:
             low, high = limits["low"], limits["high"]
             if type(value) is not int or not low <= value <= high:  # bool is a subclass of int
                 raise ValueError(f"{entry.name} must be from {low} to {high}, not {value}")
-        if wrong := wrong_quiet_hours(self.quiet_from, self.quiet_to):
+        if wrong := quiet_hours_refusal(self.quiet_from, self.quiet_to):
             raise ValueError(wrong)
 
     def quiet_hours(self, time_zone: str = "") -> QuietHours | None:
@@ -75,7 +75,7 @@ class Policy:
     def deadline(self, offered_at: datetime, time_zone: str = "") -> datetime:
         """Return the deadline of a seat offered at `offered_at` to a person in a time zone."""
         window = timedelta(seconds=self.acknowledgment_window_seconds)
-        return deadline_after(offered_at, window, self.quiet_hours(time_zone))
+        return deadline_outside_quiet_hours(offered_at, window, self.quiet_hours(time_zone))
 
     def cooldown_until(self, missed_at: datetime) -> datetime:
         """Return the end of the cool-down after a miss at `missed_at`."""

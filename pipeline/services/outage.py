@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from jobs.quiet_hours import running_time
+from jobs.quiet_hours import time_outside_quiet_hours
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Status
 from pipeline.models import Application, Heartbeat
@@ -112,8 +112,8 @@ def _make_up_for_outage(of: str, begun: datetime, ended: datetime, locked: set[U
         assert offer.promoted_at is not None  # noqa: S101  it was offered
         assert offer.acknowledge_by is not None  # noqa: S101  offers have a deadline
         quiet = offer.job.policy.quiet_hours(offer.applicant.time_zone)
-        lost = running_time(max(begun, offer.promoted_at), ended, quiet)
-        window = running_time(offer.promoted_at, offer.acknowledge_by, quiet)
+        lost = time_outside_quiet_hours(max(begun, offer.promoted_at), ended, quiet)
+        window = time_outside_quiet_hours(offer.promoted_at, offer.acknowledge_by, quiet)
         if lost > window * LEAST_PART:
             extended += _extend_offer_after_outage(offer, lost, locked)
             skipped += offer.job_id in locked

@@ -19,7 +19,7 @@ from jobs.models import (
     JobPosting,
 )
 from jobs.policies import Policy, policy_limits
-from jobs.quiet_hours import is_quiet_zone_known, wrong_quiet_hours
+from jobs.quiet_hours import is_quiet_zone_known, quiet_hours_refusal
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
@@ -169,7 +169,7 @@ class PolicyForm(PlainForm):
             return
         for name in ("quiet_from", "quiet_to"):
             given[name] = None if given[name] is None else given[name].strftime("%H:%M")
-        if wrong := wrong_quiet_hours(given["quiet_from"], given["quiet_to"]):
+        if wrong := quiet_hours_refusal(given["quiet_from"], given["quiet_to"]):
             self.add_error("quiet_to" if given["quiet_from"] else "quiet_from", wrong)
 
     def _in_seconds(self, name: str, field: str) -> None:

@@ -15,7 +15,7 @@ from jobs.models import (
     JobStatus,
 )
 from jobs.policies import policy_limits
-from jobs.quiet_hours import is_quiet_zone_known, wrong_quiet_hours
+from jobs.quiet_hours import is_quiet_zone_known, quiet_hours_refusal
 from pipeline.api.v1.fields import (
     Choice,
     Flag,
@@ -52,7 +52,7 @@ class PolicyIn(Shape):
         ends = [name for name in ("quiet_from", "quiet_to") if name in attrs]
         if len(ends) == 1:
             raise ValidationError({ends[0]: "Give quiet_from and quiet_to together."})
-        if wrong := wrong_quiet_hours(attrs.get("quiet_from"), attrs.get("quiet_to")):
+        if wrong := quiet_hours_refusal(attrs.get("quiet_from"), attrs.get("quiet_to")):
             raise ValidationError({"quiet_to": wrong})
         if not is_quiet_zone_known(attrs.get("quiet_time_zone", "UTC")):
             why = "Must be the name of a time zone, like Europe/Paris."
