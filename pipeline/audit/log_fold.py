@@ -15,7 +15,7 @@ from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.contests_fold import ContestsFold
 from pipeline.audit.draw_fold import DrawFold
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
-from pipeline.audit.wishes_fold import AcceptedWishes, HeldWish, wrong_wish
+from pipeline.audit.wishes_fold import AcceptedWishes, HeldWish, wish_fault
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.states import (
     EVENTS,
@@ -106,7 +106,7 @@ class LogFold:
         """Add the next row. Raises BadRow."""
         self._check_chain(event)
         try:
-            if wrong := self.accepted.wrong_row(event):
+            if wrong := self.accepted.row_fault(event):
                 raise BadRow(event.seq, wrong)
             if event.application_id is None:
                 self._take_job(event)
@@ -192,7 +192,7 @@ class LogFold:
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         self._check_verification(event, place, stood)
-        wrong = wrong_wish(event, place, held) or self.accepted.wrong_promotion(event, held)
+        wrong = wish_fault(event, place, held) or self.accepted.promotion_fault(event, held)
         if wrong:
             raise BadRow(event.seq, wrong)
         self._check_contest(event, place)
