@@ -15,7 +15,7 @@ import signal
 import socket
 import time
 
-from tasks.loop import LoopRest, run_forever
+from tasks.loop import LoopPause, run_forever
 from tasks.registry import registered_types
 from tasks.worker.chores import Chores
 from tasks.worker.connection import Unavailable
@@ -62,7 +62,7 @@ class Worker:
 
     def run(self) -> None:
         """Work until SIGTERM, then finish running tasks. A second SIGTERM returns them instead."""
-        outer = LoopRest()
+        outer = LoopPause()
         try:
             with outer.listening():
                 run_forever(self.step, idle_seconds=self.rest_seconds, sources=self.sources)
@@ -191,7 +191,7 @@ class Worker:
         waiting = self.dispatcher.remove_waiting()
         log.info("ending: %s returned, finishing the others", len(waiting))
         deadline = time.monotonic() + self.options.drain_seconds
-        second = LoopRest()
+        second = LoopPause()
         with second.listening():
             while not second.stopped and time.monotonic() < deadline:
                 try:
