@@ -106,7 +106,7 @@ class Slot:
         *lines, self._received = received.split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def hooks_called(self) -> None:
+    def note_hooks_called(self) -> None:
         """Record that the child has called a dead task's hooks."""
         self._hooks = max(0, self._hooks - 1)
 
@@ -123,7 +123,7 @@ class Slot:
             self.renew()
         return attempt
 
-    def take_bystander(self) -> Attempt | None:
+    def take_attempt_begun_late(self) -> Attempt | None:
         """Return the attempt that a child had just begun when it was killed for an earlier one."""
         if self._killed_for is None or self.current in (None, self._killed_for):
             return None
