@@ -41,7 +41,7 @@ from pipeline.selectors.page import Page
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.stats.owner import owner_counts, owner_oldest_age_seconds, owner_recent_runs
+from tasks.stats.owner import owner_oldest_age_seconds, owner_recent_runs, owner_task_counts
 from tasks.stats.site import site_workers_alive
 
 TASKS_SHOWN = 20
@@ -122,7 +122,7 @@ def _overview_page(
     company_id = member.company.id
     chosen, type_key = _filter_of_overview(request)
     snapshot = OverviewSnapshot(
-        counts={str(each): count for each, count in owner_counts(company_id).items()},
+        counts={str(each): count for each, count in owner_task_counts(company_id).items()},
         oldest_seconds=max(owner_oldest_age_seconds(company_id).values(), default=None),
         running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
         recent=count_recently_done_tasks(company_id),
