@@ -21,7 +21,7 @@ TOUCH_SECONDS = 1.0
 
 
 class LoopPause:
-    """Rest that ends early on SIGTERM or SIGINT, or when a file descriptor has data.
+    """Pause that ends early on SIGTERM or SIGINT, or when a file descriptor has data.
 
     Signals are written to a socket, so none is lost between a check and a wait. They are received
     only inside `listening`, in the main thread.

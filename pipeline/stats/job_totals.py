@@ -171,7 +171,8 @@ WITH clock AS MATERIALIZED (
     FROM spans JOIN versions USING (version) WHERE status = 'OPEN'
 )
 SELECT count(*), {_tally_in_job_totals("status")}, {_tally_in_job_totals("outcome")},
-       {_quantiles_in_job_totals("seconds", "people")}, {_quantiles_in_job_totals("seconds", "answers")},
+       {_quantiles_in_job_totals("seconds", "people")},
+       {_quantiles_in_job_totals("seconds", "answers")},
        count(*) FILTER (WHERE event = 'ACKNOWLEDGED'),
        count(*) FILTER (WHERE event = 'DECAYED'),
        count(*) FILTER (WHERE event = 'LAPSED' AND from_status = 'PENDING_ACKNOWLEDGMENT'),
