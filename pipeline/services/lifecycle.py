@@ -12,8 +12,8 @@ from django.db import transaction
 
 from jobs.models import Job, JobPosting, JobStatus
 from jobs.policies import Policy
-from pipeline.domain.draw import LONGEST_TO_DRAW
-from pipeline.domain.errors import DrawRefused, IllegalJobMove, JobNotFound, SandboxFull
+from pipeline.domain.draw import check_draw_time
+from pipeline.domain.errors import IllegalJobMove, JobNotFound, SandboxFull
 from pipeline.domain.states import JOB_MOVES, Actor, EventType
 from pipeline.line.company_clock import hold_company_clock
 from pipeline.line.event_log import GENESIS
@@ -38,13 +38,6 @@ class Posting:
     title: str
     description: str = ""
     location: str = ""
-
-
-def check_draw_time_of_new_job(draw_at: datetime | None, now: datetime) -> None:
-    """Check the time of a draw, if any, that is announced at `now`. Raises DrawRefused."""
-    if draw_at is not None and not now < draw_at <= now + LONGEST_TO_DRAW:
-        days = LONGEST_TO_DRAW.days
-        raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
 
 
 def check_sandbox_room_to_create_job(company_id: UUID, job_id: UUID | None) -> None:
@@ -77,7 +70,7 @@ def create_job(
     clock = hold_company_clock(company_id)
     if clock.is_test:
         check_sandbox_room_to_create_job(company_id, job_id)
-    check_draw_time_of_new_job(draw_at, clock.now)
+    check_draw_time(draw_at, clock.now)
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
@@ -159,7 +152,7 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
         if job.draw_at is not None:
-            check_draw_time_of_new_job(job.draw_at, job.now)
+            check_draw_time(job.draw_at, job.now)
             job.due(job.draw_at)
     entry = record_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)

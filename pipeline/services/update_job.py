@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import F
 
 from jobs.models import JobPosting, JobStatus
+from pipeline.domain.draw import check_draw_time
 from pipeline.domain.errors import IllegalJobMove, JobNotFound, StaleVersion
 from pipeline.domain.states import Actor, EventType
 from pipeline.line.fill import fill_seats
@@ -21,7 +22,6 @@ from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import JobReference
-from pipeline.services.lifecycle import check_draw_time_of_new_job
 from pipeline.services.references import write_reference
 
 
@@ -92,5 +92,5 @@ def _draw_time_after_update(changes: JobChanges, job: LockedJob) -> datetime | N
         return job.draw_at
     if job.status is not JobStatus.DRAFT or job.draw_at is None:
         raise IllegalJobMove(status=job.status.value, verb="change the draw")
-    check_draw_time_of_new_job(changes.draw_at, job.now)
+    check_draw_time(changes.draw_at, job.now)
     return changes.draw_at
