@@ -10,10 +10,10 @@ from typing import Any
 from jobs.quiet_hours import (
     QuietHours,
     deadline_outside_quiet_hours,
-    is_quiet_zone_known,
     quiet_hours_refusal,
     quiet_time_in_minutes,
 )
+from jobs.time_zones import is_known_time_zone
 
 DAY = 86_400
 
@@ -65,7 +65,7 @@ class Policy:
         """
         if self.quiet_from is None and not self.quiet_weekends:
             return None
-        known = [each for each in (time_zone, self.quiet_time_zone) if is_quiet_zone_known(each)]
+        known = [each for each in (time_zone, self.quiet_time_zone) if is_known_time_zone(each)]
         begins, ends = (
             None if each is None else quiet_time_in_minutes(each)
             for each in (self.quiet_from, self.quiet_to)

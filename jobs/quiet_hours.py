@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 # The least time of a day outside the weekend in which the time to confirm runs.
 LEAST_RUNNING_HOURS = 4
@@ -57,14 +57,6 @@ def quiet_time_in_minutes(text: str) -> int:
 def minutes_outside_quiet_hours(begins: int, ends: int) -> int:
     """Return how many minutes of a usual day are not quiet."""
     return _DAY_MINUTES - (ends - begins) % _DAY_MINUTES if begins != ends else 0
-
-
-def is_quiet_zone_known(name: str) -> bool:
-    """Tell whether this machine knows a time zone."""
-    try:
-        return bool(name) and bool(ZoneInfo(name))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
 
 
 def deadline_outside_quiet_hours(

@@ -19,7 +19,8 @@ from jobs.models import (
     JobPosting,
 )
 from jobs.policies import Policy, policy_limits
-from jobs.quiet_hours import is_quiet_zone_known, quiet_hours_refusal
+from jobs.quiet_hours import quiet_hours_refusal
+from jobs.time_zones import is_known_time_zone
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
@@ -163,7 +164,7 @@ class PolicyForm(PlainForm):
         """Put the quiet hours into the cleaned data as the policy has them."""
         given = self.cleaned_data
         zone = given["quiet_time_zone"] = given.get("quiet_time_zone") or "UTC"
-        if not is_quiet_zone_known(zone):
+        if not is_known_time_zone(zone):
             self.add_error("quiet_time_zone", "Enter a time zone, like Europe/Berlin.")
         if {"quiet_from", "quiet_to"} & self.errors.keys():
             return

@@ -15,7 +15,8 @@ from jobs.models import (
     JobStatus,
 )
 from jobs.policies import policy_limits
-from jobs.quiet_hours import is_quiet_zone_known, quiet_hours_refusal
+from jobs.quiet_hours import quiet_hours_refusal
+from jobs.time_zones import is_known_time_zone
 from pipeline.api.v1.fields import (
     Choice,
     Flag,
@@ -54,7 +55,7 @@ class PolicyIn(Shape):
             raise ValidationError({ends[0]: "Give quiet_from and quiet_to together."})
         if wrong := quiet_hours_refusal(attrs.get("quiet_from"), attrs.get("quiet_to")):
             raise ValidationError({"quiet_to": wrong})
-        if not is_quiet_zone_known(attrs.get("quiet_time_zone", "UTC")):
+        if not is_known_time_zone(attrs.get("quiet_time_zone", "UTC")):
             why = "Must be the name of a time zone, like Europe/Paris."
             raise ValidationError({"quiet_time_zone": why})
         return attrs
