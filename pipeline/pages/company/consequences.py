@@ -29,7 +29,7 @@ def promotion_consequence(names: Sequence[str], total: int) -> str:
     return f"{names_in_consequence(names, total)} {plural(total, 'is', 'are')} promoted"
 
 
-def past_promotion_consequence(names: Sequence[str], total: int) -> str:
+def promotion_consequence_afterwards(names: Sequence[str], total: int) -> str:
     """Return a sentence on who has just been promoted, or an empty string."""
     if not total:
         return ""

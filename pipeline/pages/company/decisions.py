@@ -172,7 +172,9 @@ def _undecided_reason(items: list[DecisionItem], application_id: UUID) -> str:
 def _show_decision_success_message(
     request: HttpRequest, member: Member, seen: SeenApplication, job: Job, outcome: Outcome
 ) -> None:
-    promoted = consequences.past_promotion_consequence(*read_board_promoted_since(job.id, job.seq))
+    promoted = consequences.promotion_consequence_afterwards(
+        *read_board_promoted_since(job.id, job.seq)
+    )
     advice = ""
     if outcome == Outcome.HIRED and job.status != JobStatus.CLOSED:
         ways = ["pause the job"] if job.status == JobStatus.OPEN else []
