@@ -275,7 +275,7 @@ class Dispatcher:
         for line in slot.receive():
             self._handle_message(slot, line, now)
         self._take_back(slot)
-        if bystander := slot.take_attempt_begun_late():
+        if bystander := slot.take_newer_attempt():
             self._waiting.appendleft(bystander)
         elif attempt := slot.current:
             seconds = now - attempt.begun_at

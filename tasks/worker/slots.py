@@ -123,7 +123,7 @@ class Slot:
             self.renew()
         return attempt
 
-    def take_attempt_begun_late(self) -> Attempt | None:
+    def take_newer_attempt(self) -> Attempt | None:
         """Return the attempt that a child had just begun when it was killed for an earlier one."""
         if self._killed_for is None or self.current in (None, self._killed_for):
             return None
