@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from applicants.codes import code_kept_about
+from applicants.codes import kept_code_of
 from applicants.models import Applicant, ApplicantToken
 from pipeline.models import Application, Email, Event
 from pipeline.selectors.annotations import annotations_of
@@ -50,7 +50,7 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
                 .order_by("created_at")
                 .values("created_at", "expires_at", "revoked_at")
             ),
-            "last_code": code_kept_about(applicant.email),
+            "last_code": kept_code_of(applicant.email),
         },
     }
 
