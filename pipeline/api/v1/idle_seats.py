@@ -14,7 +14,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import OF_WEEKS
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parameters import whole_parameter, zone_parameter
+from pipeline.api.parameters import integer_parameter, zone_parameter
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.reports import IdleSeatsOut
@@ -126,7 +126,7 @@ class IdleSeatsOfCompany(Endpoint):
 
 
 def _asked_weeks_of_idle_seats(request: Request) -> tuple[int, str]:
-    weeks = whole_parameter(request, "weeks", low=1, high=MOST_WEEKS)
+    weeks = integer_parameter(request, "weeks", low=1, high=MOST_WEEKS)
     return weeks or USUAL_WEEKS, zone_parameter(request)
 
 

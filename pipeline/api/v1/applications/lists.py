@@ -26,12 +26,12 @@ from pipeline.api.pagination import page_cursor_id, page_cursor_place, page_limi
 from pipeline.api.parameters import (
     choice_parameter,
     flag_parameter,
+    integer_parameter,
     metadata_parameter,
     moment_parameter,
     refuse_parameter,
     search_parameter,
     text_parameter,
-    whole_parameter,
 )
 from pipeline.api.v1.applications.outputs import (
     ApplicationOut,
@@ -135,7 +135,7 @@ def _application_list_filters(request: Request) -> WantedJobApplications:
         applied_before=moment_parameter(request, "applied_before"),
         ended_after=moment_parameter(request, "ended_after"),
         ended_before=moment_parameter(request, "ended_before"),
-        min_decay_count=whole_parameter(request, "min_decay_count", low=0, high=10_000),
+        min_decay_count=integer_parameter(request, "min_decay_count", low=0, high=10_000),
         verified=flag_parameter(request, "verified"),
         tag=None if tag is None else normalised_tag(tag),
         external_id=text_parameter(request, "external_id"),

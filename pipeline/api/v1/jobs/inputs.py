@@ -30,7 +30,7 @@ from pipeline.api.v1.fields import (
 )
 
 
-def _whole_policy_field(policy_field: str, **options: Any) -> Whole:
+def _integer_field_of_policy(policy_field: str, **options: Any) -> Whole:
     low, high = policy_limits(policy_field)
     return Whole(min_value=low, max_value=high, required=False, **options)
 
@@ -38,11 +38,11 @@ def _whole_policy_field(policy_field: str, **options: Any) -> Whole:
 class PolicyIn(Shape):
     """Changes to a policy. Fields that are not named stay as they are."""
 
-    acknowledgment_window_seconds = _whole_policy_field("acknowledgment_window_seconds")
+    acknowledgment_window_seconds = _integer_field_of_policy("acknowledgment_window_seconds")
     acknowledge_first_seat = Flag(required=False)
-    penalty_places = _whole_policy_field("penalty_places")
-    max_decays = _whole_policy_field("max_decays", allow_null=True)
-    cooldown_seconds = _whole_policy_field("cooldown_seconds")
+    penalty_places = _integer_field_of_policy("penalty_places")
+    max_decays = _integer_field_of_policy("max_decays", allow_null=True)
+    cooldown_seconds = _integer_field_of_policy("cooldown_seconds")
     quiet_from = Line(max_length=5, allow_null=True, required=False)
     quiet_to = Line(max_length=5, allow_null=True, required=False)
     quiet_weekends = Flag(required=False)

@@ -37,10 +37,10 @@ from pipeline.api.pagination import page_cursor_place, page_cursor_seq, page_lim
 from pipeline.api.parameters import (
     choice_parameter,
     digest_parameter,
+    integer_parameter,
     moment_parameter,
     parameter_as_id,
     refuse_parameter,
-    whole_parameter,
 )
 from pipeline.api.rendering import render_json
 from pipeline.api.throttles import check_throttle
@@ -174,10 +174,10 @@ class LineReplay(Endpoint):
         """Return the line at a time or after an event, or by default after the last event."""
         caller, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         as_of = moment_parameter(request, "as_of", "asOf")
-        seq = whole_parameter(request, "seq")
+        seq = integer_parameter(request, "seq")
         if as_of and seq is not None:
             refuse_parameter("seq", "Send either a time or a seq.")
-        limit = whole_parameter(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
+        limit = integer_parameter(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
         moment: dict[str, Any] = {"seq": seq, "as_of": as_of}
         after = 0
         if place := page_cursor_place(request, int, int):  # the same moment as on the previous page
@@ -206,7 +206,7 @@ class LineVerify(Endpoint):
         """Verify the log. Applicants to the job verify it against the hash that they noted."""
         caller = caller_of(request)
         seq, digest = (
-            whole_parameter(request, "seq"),
+            integer_parameter(request, "seq"),
             digest_parameter(request, "hash"),
         )
         if (seq is None) != (digest is None):
