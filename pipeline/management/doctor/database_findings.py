@@ -22,9 +22,9 @@ from pipeline.database.replica import (
     state_of_replica,
 )
 from pipeline.database.roles import (
-    owner_roles_of_tables,
     role_may_rewrite_log,
-    tables_without_rights_for_role,
+    roles_owning_tables,
+    tables_without_role_rights,
 )
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import Event
@@ -175,12 +175,12 @@ def database_replica_findings() -> Iterator[Finding]:
 
 def database_role_findings() -> Iterator[Finding]:
     """Check the application's rights, who owns the tables, and who may rewrite the log."""
-    if forbidden := tables_without_rights_for_role():
+    if forbidden := tables_without_role_rights():
         yield found_problem(
             f"The site's role lacks rights on {_some_names_in_database(forbidden)}.",
             "Run manage.py migrate with MIGRATION_DATABASE_URL, which grants them.",
         )
-    owners = owner_roles_of_tables()
+    owners = roles_owning_tables()
     if len(owners) > 1:
         yield found_problem(
             f"The tables belong to several roles: {', '.join(owners)}. Migrations will fail.",
