@@ -76,7 +76,7 @@ class HubWatcher:
         self.news[job] = seq
         self._wake.set()
 
-    def had_better_look(self) -> None:
+    def note_missed_changes(self) -> None:
         """Note that changes may have been missed."""
         self.missed = True
         self._wake.set()
@@ -147,7 +147,7 @@ class Hub:
         if self._listening is None:
             self._listening = asyncio.get_running_loop().create_task(self._listen_on())
         elif self._heard.may_have_changed(watcher):
-            watcher.had_better_look()
+            watcher.note_missed_changes()
 
     def _remove(self, watcher: HubWatcher) -> None:
         self._watchers.discard(watcher)
@@ -180,7 +180,7 @@ class Hub:
                     waits.reset()
                     self._heard = _HubNews()
                     for watcher in self._watchers:
-                        watcher.had_better_look()
+                        watcher.note_missed_changes()
                     await self._pass_on(session)
             except (psycopg.Error, OSError) as error:
                 log.warning("the live pages lost their database connection: %s", error)
