@@ -18,7 +18,7 @@ from django.db import OperationalError, connection, connections
 from pipeline.config.demo_addresses import APPLICANT, COMPANY, OWNER, demo_address
 from pipeline.database.errors import ClusterError
 from pipeline.management.demo.seed import Demo, seed_demo_company
-from pipeline.management.keep_up import HOST, Plan, become_process_to_keep_up, stop_keeping_up
+from pipeline.management.keep_up import HOST, Plan, exec_keep_up, stop_keep_up
 from pipeline.management.supervisor import Program, supervise_stop_signals
 from pipeline.web import demo_access
 from tasks.advisory_locks import PREPARE_DATABASE
@@ -68,12 +68,12 @@ class Command(BaseCommand):
 
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
         """Prepare everything, then become `keep_up`. Raises CommandError if the port is taken."""
-        supervise_stop_signals(stop_keeping_up)
+        supervise_stop_signals(stop_keep_up)
         bring_up_site_name(port)
         with bring_up_listener(port) as listener:
             demo = self.prepare(no_demo=no_demo)
             cluster = settings.EMBEDDED_POSTGRES
-            become_process_to_keep_up(
+            exec_keep_up(
                 Plan(
                     programs_to_bring_up(listener, demo),
                     folder=str(settings.BASE_DIR),
