@@ -25,7 +25,7 @@ from pipeline.management.supervisor import (
     Program,
     ProgramEnded,
     Supervisor,
-    supervise_stop_signals,
+    install_supervisor_handler,
 )
 
 HOST = "127.0.0.1"
@@ -88,7 +88,7 @@ def read_keep_up_plan(descriptor: int) -> Plan:
 def keep_up(plan: Plan) -> int:
     """Run the programs until a signal asks us to end; return the exit code."""
     hold_keep_up_database(plan)
-    supervise_stop_signals(stop_keep_up)
+    install_supervisor_handler(stop_keep_up)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
     ports = {fd for each in plan.programs for fd in each.pass_fds}
     with Supervisor(plan.programs, folder=Path(plan.folder), say=say_in_keep_up) as supervisor:
@@ -109,7 +109,7 @@ def keep_up(plan: Plan) -> int:
 
 def stop_keep_up(number: int, frame: FrameType | None) -> None:
     """Exit through the exit handlers, which stop the database. Ignore a second signal."""
-    supervise_stop_signals(lambda *_: None)
+    install_supervisor_handler(lambda *_: None)
     sys.exit(128 + number)
 
 
