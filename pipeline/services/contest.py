@@ -36,7 +36,7 @@ NOT_CONTESTABLE = (
 )
 
 
-def end_to_contest(application_id: UUID) -> Event | None:
+def contestable_end(application_id: UUID) -> Event | None:
     """Return the event that last ended an application."""
     ends = (EventType.LAPSED, EventType.REMOVED)
     events = Event.objects.filter(application_id=application_id, event__in=ends)
@@ -64,7 +64,7 @@ def contest(
     earlier = Contest.objects.filter(application_id=application_id)
     if request_id and (same := earlier.filter(id=request_id).first()):
         return same
-    end = end_to_contest(application_id)
+    end = contestable_end(application_id)
     if application.outcome not in CONTESTABLE or not application.is_verified or end is None:
         raise NotContestable(why=NOT_CONTESTABLE)
     if earlier.filter(contested_seq=end.seq).exists():
