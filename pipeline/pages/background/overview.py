@@ -34,7 +34,7 @@ from pipeline.pages.access import (
 from pipeline.pages.background.forms import SleepTaskForm
 from pipeline.pages.background.run_charts import run_charts
 from pipeline.pages.background.task_actions import actor_of_task_action, attempt_task_action
-from pipeline.pages.background.task_rows import LATE, task_row_moves_soon, task_rows_of
+from pipeline.pages.background.task_rows import LATE, task_row_changes_soon, task_rows_of
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.selectors.page import Page
@@ -68,7 +68,8 @@ class OverviewSnapshot:
         if self.oldest_seconds is not None and self.oldest_seconds < LATE.total_seconds():
             return True
         return any(
-            task_row_moves_soon(task, self.recent.now) for task in (*self.running, *self.page.rows)
+            task_row_changes_soon(task, self.recent.now)
+            for task in (*self.running, *self.page.rows)
         )
 
     @property

@@ -29,7 +29,7 @@ from pipeline.pages.background.task_actions import (
     words_of_refused_task_action,
 )
 from pipeline.pages.background.task_history import task_history_entry
-from pipeline.pages.background.task_rows import task_row_moves_soon, task_rows_of
+from pipeline.pages.background.task_rows import task_row_changes_soon, task_rows_of
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_url_with
 from tasks import control, dead_letters
@@ -62,7 +62,7 @@ def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Show a task; the page updates itself."""
     member, found = own_task(request, task_id)
     now = database_now()
-    is_moving = task_row_moves_soon(found, now)
+    is_moving = task_row_changes_soon(found, now)
     step = int(now.timestamp()) // (POLL_SECONDS if is_moving else CALM_POLL_SECONDS)
     paused = paused_catalogued_types(member.company.id)
     is_held = found.type.key in paused
@@ -103,7 +103,7 @@ def _task_page_context(
         "history": [task_history_entry(event, actors) for event in events.rows],
         "next_url": page_url_with(request, events=last) if last else "",
         "first_url": page_url_with(request, events=None) if after else "",
-        "poll_seconds": POLL_SECONDS if task_row_moves_soon(found, now) else CALM_POLL_SECONDS,
+        "poll_seconds": POLL_SECONDS if task_row_changes_soon(found, now) else CALM_POLL_SECONDS,
         "now": now,
         "may": {"cancel": manages and row.is_open, "decide": manages and is_dead},
     }

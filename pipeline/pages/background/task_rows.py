@@ -21,7 +21,7 @@ DOWNLOAD = "Download"
 SOON, LATE = timedelta(minutes=1), timedelta(minutes=10)
 
 
-def task_row_moves_soon(task: Task, now: datetime) -> bool:
+def task_row_changes_soon(task: Task, now: datetime) -> bool:
     """Tell whether a task's state may change at any moment: it runs or is about to start.
 
     False for tasks overdue by more than LATE, because no worker seems to take them.
