@@ -25,7 +25,7 @@ from pipeline.selectors.annotations import (
     Annotations,
     annotation_tags_in_job,
     annotations_of,
-    possible_assignees_in_annotations,
+    possible_annotation_assignees,
 )
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.contests import ShownContest, shown_contests
@@ -120,7 +120,7 @@ def _company_application_context(
         "may_answer": member.may(Action.ANSWER_CONTEST),
         "kept": kept,
         "may_annotate": may_annotate,
-        "members": possible_assignees_in_annotations(job.company_id) if may_annotate else [],
+        "members": possible_annotation_assignees(job.company_id) if may_annotate else [],
         "known_tags": annotation_tags_in_job(job.id) if may_annotate else [],
         "note_form": NoteForm(),
         "emails": emails,

@@ -42,7 +42,7 @@ from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.annotations import (
     annotation_tags_in_job,
-    possible_assignees_in_annotations,
+    possible_annotation_assignees,
     row_annotations_of,
 )
 from pipeline.selectors.applications import SeenApplication
@@ -91,7 +91,7 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         "sources": SOURCE_CHOICES,
         "orders": ORDER_CHOICES,
         "tags": annotation_tags_in_job(job.id),
-        "members": possible_assignees_in_annotations(job.company_id),
+        "members": possible_annotation_assignees(job.company_id),
         "views": SavedView.objects.filter(job=job, user=member.user).order_by("name"),
         "may": {"decide": member.may(Action.DECIDE)},
         "most_people": MOST_PEOPLE,

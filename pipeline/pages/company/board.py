@@ -32,9 +32,9 @@ from pipeline.selectors.board import (
     Board,
     DecayWorkerStatus,
     SeatPlace,
-    board_place_a_page_before,
     board_place_before_position,
     board_place_of,
+    board_place_one_page_back,
     read_board,
     read_decay_worker_for_board,
 )
@@ -236,7 +236,7 @@ def _board_page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
         urls["waiting_next"] = page_url_with(request, waiting=place) + "#waitlist"
     if "waiting" in request.GET:
         here = page_place_in_url(request, "waiting", int, int) or BEFORE_THE_FIRST
-        back = board_place_a_page_before(shown.job.id, here)
+        back = board_place_one_page_back(shown.job.id, here)
         before = None if back == BEFORE_THE_FIRST else encode_cursor(*back)
         urls["waiting_before"] = page_url_with(request, waiting=before) + "#waitlist"
         urls["waiting_first"] = page_url_with(request, waiting=None) + "#waitlist"
