@@ -101,7 +101,7 @@ class Body:
 
     def __init__(self, scope: Message, room: BodyRoom, client: Client) -> None:
         is_file = body_may_have_files(scope)
-        self._said_length = said_body_length(scope)
+        self._said_length = declared_body_length(scope)
         self._most = MOST_FILE_BYTES if is_file else MOST_BODY_BYTES
         self._seconds = FILE_SECONDS if is_file else BODY_SECONDS
         self._room = room
@@ -189,6 +189,6 @@ def body_may_have_files(scope: Message) -> bool:
     return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
 
 
-def said_body_length(scope: Message) -> int:
+def declared_body_length(scope: Message) -> int:
     """Return a body's declared length, or 0."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
