@@ -107,7 +107,7 @@ class WebhookClient:
         self._thread = threading.Thread(target=self._loop.run_forever, name="webhooks", daemon=True)
 
     def __enter__(self) -> WebhookClient:
-        _bound_memory_of_webhook_clients()
+        _limit_memory_of_webhook_clients()
         allow_webhook_connections()
         self._thread.start()
         return self
@@ -205,7 +205,7 @@ class WebhookClient:
 
 
 @cache
-def _bound_memory_of_webhook_clients() -> None:
+def _limit_memory_of_webhook_clients() -> None:
     """Let threads share two heaps, and have small stacks.
 
     glibc reserves 64 MB of addresses for the heap of each thread, and 8 MB for its stack; the

@@ -91,7 +91,7 @@ class DeliveryRun:
     def until_nothing_is_due(self, seconds: float, turn: TurnToEndWebhookRun) -> None:
         """Deliver until nothing is due or the time is over; then wait for what is under way."""
         until, look_at = time.monotonic() + seconds, 0.0
-        while not turn.has_come((now := time.monotonic()) - until) and not self._is_cancelled():
+        while not turn.may_end((now := time.monotonic()) - until) and not self._is_cancelled():
             self._renew(now)
             if now >= look_at or not self._lanes:
                 self._lease()

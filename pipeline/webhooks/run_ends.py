@@ -21,7 +21,7 @@ class TurnToEndWebhookRun:
     def __init__(self) -> None:
         self._is_mine = False
 
-    def has_come(self, overtime_seconds: float) -> bool:
+    def may_end(self, overtime_seconds: float) -> bool:
         """Tell whether a run that is over its time may end now."""
         if overtime_seconds < 0:
             return False

@@ -253,7 +253,7 @@ def test_while_one_run_waits_for_its_last_answers_another_goes_on(
     """Both runs have a slow endpoint, and their time is over when another's event comes."""
     if not in_turn:
         monkeypatch.setattr(
-            TurnToEndWebhookRun, "has_come", lambda _, overtime_seconds: overtime_seconds >= 0
+            TurnToEndWebhookRun, "may_end", lambda _, overtime_seconds: overtime_seconds >= 0
         )
     monkeypatch.setattr(runs, "MOST_LANES", 1)
     endpoint(other_company.id, second_receiver.url)
