@@ -17,7 +17,12 @@ from jobs.policies import Policy
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
-from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in, is_plan_behaviour
+from pipeline.whatif.behaviour import (
+    Behaviours,
+    LoggedEvent,
+    behaviours_in,
+    is_planned_seats_change,
+)
 from pipeline.whatif.state import WISHES, Change, PersonState, SimulatedEvent, TooLong
 
 # A run that goes beyond these is given up: rules can be tried under which a line never rests.
@@ -51,7 +56,7 @@ class Simulation:
         self._coming: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = 0
         self._looks = 0
-        self._planned_seats = deque(filter(is_plan_behaviour, log))
+        self._planned_seats = deque(filter(is_planned_seats_change, log))
         for event in log:
             self._plan(event.at, self._step_of_event(event))
         if change:
@@ -215,7 +220,7 @@ class Simulation:
     def _step_of_event(self, event: LoggedEvent) -> Callable[[], None]:
         """Return the step that a row of the log makes by itself; most only settle the line."""
         who, kind = event.application_id, event.event
-        if is_plan_behaviour(event):
+        if is_planned_seats_change(event):
             return lambda: None
         if who is None:
             return lambda: self._take_job_event(event)
