@@ -180,7 +180,7 @@ def _execute_idempotency_statement(statement: str, parameters: dict[str, Any]) -
         cursor.execute(f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}", parameters)
 
 
-class UnsettledClaims:
+class UnsettledIdempotencyClaims:
     """Settlements of this process that wait for the database; a thread writes them.
 
     Each is dropped when its claim has expired, or if it fails although the database is there. A
@@ -226,5 +226,5 @@ class UnsettledClaims:
         connection.close()
 
 
-unsettled = UnsettledClaims()
+unsettled = UnsettledIdempotencyClaims()
 os.register_at_fork(after_in_child=unsettled._forget)
