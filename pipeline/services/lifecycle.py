@@ -20,7 +20,7 @@ from pipeline.line.event_log import GENESIS
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import record_job_move
+from pipeline.line.moves import make_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -92,7 +92,7 @@ def create_job(
     if reference:
         write_reference(JobReference(job=row, company_id=company_id, **reference), reference)
     job = lock_job(row.id)
-    record_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
+    make_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
         _change_lifecycle_status(job, JobStatus.OPEN, actor)
     write(job, commit=True)
@@ -154,5 +154,5 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
         if job.draw_at is not None:
             check_draw_time(job.draw_at, job.now)
             job.due(job.draw_at)
-    entry = record_job_move(job, event, actor=actor, statuses=(before, to))
+    entry = make_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)

@@ -17,7 +17,7 @@ from pipeline.domain.states import Actor, EventType
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import record_job_move
+from pipeline.line.moves import make_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -74,10 +74,10 @@ def update_job(
         job.draw_at = draw_at
         job.policy = policy
         job.policy_version += 1
-        record_job_move(job, EventType.POLICY_CHANGED, actor=actor)
+        make_job_move(job, EventType.POLICY_CHANGED, actor=actor)
     if changes.capacity is not None and changes.capacity != job.capacity:
         job.capacity = changes.capacity
-        entry = record_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
+        entry = make_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
     if changes.posting or changes.reference:
         JobPosting.objects.filter(job_id=job.id).update(
