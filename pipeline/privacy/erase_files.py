@@ -12,10 +12,10 @@ from django.db import connection
 
 from pipeline.files.write import hold_file_writes, remove_written_files
 from pipeline.imports.read_file import (
+    imports_with_unread_files,
     read_file,
     rows_of_unread_file,
     unread_file_may_hold,
-    unread_files,
 )
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
@@ -56,7 +56,7 @@ def erase_in_imports(address: str) -> None:
     This affects waiting and refused rows. A waiting row will then be refused, because an erased
     person is not imported.
     """
-    unread = unread_files().order_by("file_id").select_related("file")
+    unread = imports_with_unread_files().order_by("file_id").select_related("file")
     for run in unread.select_for_update(of=("self",)):
         if unread_file_may_hold(run, address):
             read_file(run)  # rows can be blanked individually
@@ -93,7 +93,7 @@ def imported_rows_to_erase(address: str) -> tuple[list[dict[str, str]], int]:
     )
     files: list[Iterable[ImportRow]] = [rows_in(bytes(part.data)) for part in parts.order_by("id")]
     left, not_searched = MOST_UNREAD_BYTES, 0
-    for run in unread_files().select_related("file"):
+    for run in imports_with_unread_files().select_related("file"):
         left -= run.file.size_bytes
         if left < 0:
             not_searched += 1
