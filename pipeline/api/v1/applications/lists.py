@@ -53,7 +53,7 @@ from pipeline.selectors.job_applications import (
     WantedJobApplications,
     count_job_applications,
     list_job_applications,
-    search_job_applications,
+    list_searched_job_applications,
 )
 from pipeline.selectors.search import NamePlace
 
@@ -84,7 +84,7 @@ class JobApplicationList(Endpoint):
             if "sort" in request.query_params or "total" in self.expanded:
                 refuse_parameter("search", "Send neither sort nor expand=total with a search.")
             place = page_cursor_place(request, str, UUID)
-            page = search_job_applications(
+            page = list_searched_job_applications(
                 job.company_id,
                 job_id,
                 search,
