@@ -42,7 +42,7 @@ EVENTS_SHOWN = 100
 CALM_POLL_SECONDS = 30  # while the task cannot change by itself
 
 
-def own_task(
+def requested_task(
     request: HttpRequest, task_id: UUID, action: Action = Action.READ_COMPANY
 ) -> tuple[Member, Task]:
     """Return a task of one of the member's companies. Raises Http404, PermissionDenied."""
@@ -60,7 +60,7 @@ def own_task(
 @for_members()
 def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Show a task; the page updates itself."""
-    member, found = own_task(request, task_id)
+    member, found = requested_task(request, task_id)
     now = database_now()
     is_moving = task_row_changes_soon(found, now)
     step = int(now.timestamp()) // (POLL_SECONDS if is_moving else CALM_POLL_SECONDS)
@@ -117,7 +117,7 @@ def _task_page_json(value: Any) -> str:
 @for_members(Action.MANAGE_TASKS)
 def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Cancel a waiting or running task."""
-    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     try:
         now = control.cancel(
             found.id, actor=actor_of_task_action(member), owner_id=member.company.id
@@ -134,7 +134,7 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter unchanged."""
-    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     try:
         dead_letters.replay_dead_letter(
             found.id,
@@ -155,7 +155,7 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter with an edited payload."""
-    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     shown = _task_page_json(redact_payload(found.type.schema, found.payload))
     form = TaskPayloadForm(request.POST or None, initial={"payload": shown})
     if form.is_valid() and attempt_task_action(
@@ -193,7 +193,7 @@ def _replay_edited_task(
 @for_members(Action.MANAGE_TASKS)
 def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Ask for confirmation, then discard a dead letter."""
-    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     if request.method == "GET":
         [row] = task_rows_of(member.company.id, [found], database_now())
         return render(request, "background/discard.html", {"task": found, "row": row})
