@@ -30,7 +30,7 @@ from pipeline.webhooks.types import TEST, TYPES
 from tasks.models.statuses import Status
 
 
-def names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
+def describe_names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
     """Return a parameter that takes some of a few names, separated by commas."""
     schema = {
         "type": "array",
@@ -40,15 +40,15 @@ def names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
     return Parameter(name, about, schema, more={"style": "form", "explode": False})
 
 
-def expand_parameter(**names: str) -> Parameter:
+def describe_expand_parameter(**names: str) -> Parameter:
     """Return the parameter for fields that a response fills in only on request."""
     about = "; ".join(f"`{name}`: {what}" for name, what in names.items())
-    return names_parameter("expand", f"Fields to fill in, otherwise null. {about}.", names)
+    return describe_names_parameter("expand", f"Fields to fill in, otherwise null. {about}.", names)
 
 
 def fields_parameter(row: type[Any]) -> Parameter:
     """Return the parameter for the fields of an object, or of each row of a list."""
-    return names_parameter(
+    return describe_names_parameter(
         "fields",
         "Only these fields of each object. The others are then missing, although its type requires"
         " them.",
@@ -165,12 +165,12 @@ _ONE_TIME_LISTED = (
     )
 )
 _DECISION = "the company's decision, with its note for the company"
-EXPAND_DECISION = expand_parameter(decision=_DECISION)
-EXPAND_LIST = expand_parameter(
+EXPAND_DECISION = describe_expand_parameter(decision=_DECISION)
+EXPAND_LIST = describe_expand_parameter(
     decision=_DECISION,
     total="the number of applications that fit, counted up to 10,000; not together with `search`",
 )
-EXPAND_APPLICATION = expand_parameter(
+EXPAND_APPLICATION = describe_expand_parameter(
     application="the event's application as it is now, its `position` always null"
 )
 OF_APPLICATIONS = (
