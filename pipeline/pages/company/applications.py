@@ -107,16 +107,16 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHttpResponse:
     security.info("export.downloaded", extra={"job": str(job.id), "what": "listed"})
 
-    def listed_application_rows() -> Iterator[dict[str, Any]]:
+    def csv_rows_of_listed_applications() -> Iterator[dict[str, Any]]:
         batch: list[SeenApplication] = []
         for seen in chosen.everybody(job, most=MOST_IN_FILE):
             batch.append(seen)
             if len(batch) == 200:
-                yield from listed_application_batch(batch)
+                yield from csv_rows_of_batch(batch)
                 batch = []
-        yield from listed_application_batch(batch)
+        yield from csv_rows_of_batch(batch)
 
-    def listed_application_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
+    def csv_rows_of_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
         marks = row_annotations_of([seen.application.id for seen in batch])
         for seen in batch:
             row, mark = seen.application, marks[seen.application.id]
@@ -127,7 +127,7 @@ def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHtt
             yield dict(zip(COLUMNS, (*values, *times, *rest), strict=True))
 
     pieces = formatted_pieces(
-        formatted_csv_lines(COLUMNS, listed_application_rows()),
+        formatted_csv_lines(COLUMNS, csv_rows_of_listed_applications()),
         characters=64 * 1_024,
         first_at_once=True,
     )
