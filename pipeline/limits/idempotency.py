@@ -188,9 +188,9 @@ class UnsettledIdempotencyClaims:
     """
 
     def __init__(self) -> None:
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         """Reset the state in a child process: thread and connection are its parent's."""
         self._guard = threading.Lock()
         self._waiting: deque[tuple[float, str, dict[str, Any]]] = deque(maxlen=MOST_UNSETTLED)
@@ -227,4 +227,4 @@ class UnsettledIdempotencyClaims:
 
 
 unsettled = UnsettledIdempotencyClaims()
-os.register_at_fork(after_in_child=unsettled._forget)
+os.register_at_fork(after_in_child=unsettled._reset)
