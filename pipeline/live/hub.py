@@ -248,6 +248,6 @@ async def _hub_connection() -> psycopg.AsyncConnection[Any]:
 
 
 @cache
-def process_hub() -> Hub:
+def hub_of_process() -> Hub:
     """Return this process's only hub, which listens from its first stream on."""
     return Hub()

@@ -54,7 +54,7 @@ class _WorkerServer(Server):
         )
 
     async def shutdown(self, sockets: Any = None) -> None:
-        from pipeline.live.hub import process_hub
+        from pipeline.live.hub import hub_of_process
         from pipeline.live.streams import PREFIX
 
         def close_streams_of_worker() -> None:
@@ -63,7 +63,7 @@ class _WorkerServer(Server):
                 if scope.get("path", "").startswith(PREFIX):
                     connection.transport.abort()
 
-        process_hub().close()
+        hub_of_process().close()
         asyncio.get_running_loop().call_later(STUCK_SECONDS, close_streams_of_worker)
         await super().shutdown(sockets)
 
