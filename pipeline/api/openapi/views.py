@@ -28,13 +28,13 @@ class DocumentView(Endpoint):
 
     def get(self, request: Request) -> Response | HttpResponse:
         """Return the OpenAPI document, or 304 if the client already has it."""
-        answer = conditional_answer(request, None, _docs_view_tag())
+        answer = conditional_answer(request, None, _docs_view_etag())
         if answer.status_code == 304:
             return answer
         return HttpResponse(
             openapi_document_as_json(),
             content_type="application/json",
-            headers={"ETag": _docs_view_tag()},
+            headers={"ETag": _docs_view_etag()},
         )
 
 
@@ -54,5 +54,5 @@ class DocsView(View):
 
 
 @cache
-def _docs_view_tag() -> str:
+def _docs_view_etag() -> str:
     return f'"{sha256(openapi_document_as_json()).hexdigest()[:32]}"'

@@ -94,7 +94,7 @@ class LinePipeline(Endpoint):
             "waitlist": _waitlist_in_line_view(whole.waitlist),
         }
         people = [*whole.active, *whole.pending, *whole.waitlist.rows]
-        return endpoint_answer(request, payload, _line_tag(facts, people))
+        return endpoint_answer(request, payload, _line_etag(facts, people))
 
 
 class LineQueue(Endpoint):
@@ -113,7 +113,7 @@ class LineQueue(Endpoint):
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = page_cursor_place(request, int, int) or BEFORE_THE_FIRST
         page = queued_applications_of(job_id, after=after, limit=page_limit(request))
-        return endpoint_answer(request, _waitlist_in_line_view(page), _line_tag(facts, page.rows))
+        return endpoint_answer(request, _waitlist_in_line_view(page), _line_etag(facts, page.rows))
 
 
 class LineEvents(Endpoint):
@@ -224,7 +224,7 @@ class LineVerify(Endpoint):
         return endpoint_answer(request, line_verdict_out(verdict, with_differences=of_company))
 
 
-def _line_tag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
+def _line_etag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
     """Return the ETag of the people in a line: its log, its posting and its running times.
 
     Between two events, only the end of a cool-down, a deferral or a yes in advance changes a line,
