@@ -79,12 +79,12 @@ def extend_after_outage() -> int:
     not be called inside a transaction.
     """
     outage, locked = watch_for_outage(), set[UUID]()
-    extended = _make_up_for_outage(WORKERS, *outage, locked) if outage else 0
+    extended = _extend_offers_after_outage(WORKERS, *outage, locked) if outage else 0
     web = Heartbeat.objects.filter(worker=WEB).annotate(now=Now()).first()
     if web is None:
         return extended
     if web.silent_since and web.silent_until:
-        extended += _make_up_for_outage(WEB, web.silent_since, web.silent_until, locked)
+        extended += _extend_offers_after_outage(WEB, web.silent_since, web.silent_until, locked)
     now: datetime = web.now
     if LEAST_OUTAGE <= now - web.completed_at < GONE:
         near = _offers_open_in_outage().filter(
@@ -106,7 +106,9 @@ def _offers_open_in_outage() -> QuerySet[Application]:
     return offers.select_related("job", "applicant").order_by("acknowledge_by")
 
 
-def _make_up_for_outage(of: str, begun: datetime, ended: datetime, locked: set[UUID]) -> int:
+def _extend_offers_after_outage(
+    of: str, begun: datetime, ended: datetime, locked: set[UUID]
+) -> int:
     extended = skipped = 0
     for offer in _offers_open_in_outage().filter(acknowledge_by__gt=ended, promoted_at__lt=ended):
         assert offer.promoted_at is not None  # noqa: S101  it was offered
