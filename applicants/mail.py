@@ -75,7 +75,7 @@ def send_private_email(email_id: UUID) -> str:
         row.delete()
         return "unreadable"  # SECRET_KEY was changed, and the previous one is unknown
     try:
-        hand_over_mail(compose_mail(to=to, subject=subject, text=text, email_id=row.id))
+        hand_mail_to_server(compose_mail(to=to, subject=subject, text=text, email_id=row.id))
     except Refused as refused:
         logger.error("A private email was refused permanently: %s", refused.code)
         row.delete()
@@ -120,7 +120,7 @@ def mail_message_id(email_id: UUID) -> str:
     return f"<{email_id.hex}@{domain}>"
 
 
-def hand_over_mail(message: EmailMessage) -> str:
+def hand_mail_to_server(message: EmailMessage) -> str:
     """Hand an email to the mail server; return the provider's id, or else the Message-ID.
 
     Raises Refused if sending can never succeed, and tasks.errors.Retry if it can later. Neither

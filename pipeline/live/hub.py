@@ -145,7 +145,7 @@ class Hub:
         for job in watcher.jobs:
             self._of_job.setdefault(job, set()).add(watcher)
         if self._listening is None:
-            self._listening = asyncio.get_running_loop().create_task(self._listen_on())
+            self._listening = asyncio.get_running_loop().create_task(self._keep_listening())
         elif self._heard.may_have_changed(watcher):
             watcher.note_missed_changes()
 
@@ -171,7 +171,7 @@ class Hub:
             if task:
                 task.cancel()
 
-    async def _listen_on(self) -> None:
+    async def _keep_listening(self) -> None:
         """Listen until cancelled. After each (re)connection, every page reloads."""
         waits = ListenerWaits()
         while True:

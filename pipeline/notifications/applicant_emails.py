@@ -92,7 +92,7 @@ def send_applicant_email(cause: Cause) -> str:
         deadline = application.acknowledge_by  # the one that the text names
     attach_rendered_deadline(email, message, offer=offer, deadline=deadline, now=database_now())
     try:
-        message_id = mail.hand_over_mail(email)
+        message_id = mail.hand_mail_to_server(email)
     except mail.Refused as refused:
         return _note_applicant_email_state(row, EmailState.FAILED, problem=refused.code)
     finally:

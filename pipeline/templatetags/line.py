@@ -32,7 +32,7 @@ def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString 
     """
     if moment is None:
         return "never"
-    ahead = _tag_time_ahead_of_database(context)
+    ahead = _tag_clock_offset(context)
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
         moment.isoformat(),
@@ -48,7 +48,7 @@ def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
 
     On paper, it is the time since when instead.
     """
-    ahead = _tag_time_ahead_of_database(context)
+    ahead = _tag_clock_offset(context)
     span = naturaltime(since - ahead).replace("\xa0", " ")
     return format_html(
         '<span class="on-screen">for </span><time datetime="{}" title="since {}"{}>{}</time>',
@@ -113,7 +113,7 @@ def tag_number_of_errors(form: BaseForm) -> int:
     return sum(len(errors) for errors in form.errors.values())
 
 
-def _tag_time_ahead_of_database(context: Mapping[str, Any]) -> timedelta:
+def _tag_clock_offset(context: Mapping[str, Any]) -> timedelta:
     """Return how far the clock of the page's times is ahead of the database's.
 
     It is that of the company in `clock_of`, else of `job`; 0 on all other pages.

@@ -151,8 +151,8 @@ class PolicyForm(PlainForm):
     def clean(self) -> dict[str, Any]:
         """Add both durations in seconds to the cleaned data."""
         super().clean()
-        self._in_seconds("window", "acknowledgment_window_seconds")
-        self._in_seconds("cooldown", "cooldown_seconds")
+        self._convert_to_seconds("window", "acknowledgment_window_seconds")
+        self._convert_to_seconds("cooldown", "cooldown_seconds")
         self._check_quiet_hours()
         return self.cleaned_data
 
@@ -173,7 +173,7 @@ class PolicyForm(PlainForm):
         if wrong := quiet_hours_refusal(given["quiet_from"], given["quiet_to"]):
             self.add_error("quiet_to" if given["quiet_from"] else "quiet_from", wrong)
 
-    def _in_seconds(self, name: str, field: str) -> None:
+    def _convert_to_seconds(self, name: str, field: str) -> None:
         number, unit = self.cleaned_data.get(name), self.cleaned_data.get(f"{name}_unit")
         if number is None or not unit:
             return
