@@ -27,7 +27,7 @@ def draw_if_due(job: LockedJob) -> int | None:
     if not job.awaits_draw or job.draw_at is None or job.status is JobStatus.DRAFT:
         return None
     if job.draw_at > job.now:
-        job.due(job.draw_at)
+        job.note_due(job.draw_at)
         return None
     (rows,) = fetch_in_one_trip(sql.READ_ALL_WAITING, parameters={"job": job.id})
     read = [job.attach(locked_application(row)) for row in rows]

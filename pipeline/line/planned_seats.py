@@ -45,4 +45,4 @@ def change_planned_seats(job: LockedJob, rows: list[Any]) -> None:
             heappush(due, (plan.next_at, plan.id, plan))
             continue
         plan.save(update_fields=["done", "next_at"])
-        job.due(plan.next_at)
+        job.note_due(plan.next_at)

@@ -153,6 +153,6 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
         job.opened_at = job.now
         if job.draw_at is not None:
             check_draw_time(job.draw_at, job.now)
-            job.due(job.draw_at)
+            job.note_due(job.draw_at)
     entry = make_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)
