@@ -30,8 +30,8 @@ from pipeline.webhooks.lanes import (
     lane_attempt_row,
     lane_reason_to_switch_off,
 )
+from pipeline.webhooks.overtime import OvertimeTurn
 from pipeline.webhooks.queue import wake_webhook_queue
-from pipeline.webhooks.run_ends import TurnToEndWebhookRun
 from pipeline.webhooks.signing import (
     SecretUnreadable,
     decrypt_webhook_signing_secret,
@@ -88,7 +88,7 @@ class DeliveryRun:
         self.attempts = 0
         self.delivered = 0
 
-    def until_nothing_is_due(self, seconds: float, turn: TurnToEndWebhookRun) -> None:
+    def until_nothing_is_due(self, seconds: float, turn: OvertimeTurn) -> None:
         """Deliver until nothing is due or the time is over; then wait for what is under way."""
         until, look_at = time.monotonic() + seconds, 0.0
         while not turn.may_end((now := time.monotonic()) - until) and not self._is_cancelled():
@@ -281,7 +281,7 @@ def deliver_due_webhooks(
 
     Returns how many attempts were made, and how many of them succeeded.
     """
-    with WebhookClient() as client, TurnToEndWebhookRun() as turn:
+    with WebhookClient() as client, OvertimeTurn() as turn:
         run = DeliveryRun(client, is_cancelled=is_cancelled)
         run.until_nothing_is_due(seconds, turn)
     [[next_due]] = _NEXT_DUE.all()

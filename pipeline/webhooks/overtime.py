@@ -15,7 +15,7 @@ from tasks.advisory_locks import WEBHOOK_RUN_ENDS
 LONGEST_OVERTIME_SECONDS = 30.0
 
 
-class TurnToEndWebhookRun:
+class OvertimeTurn:
     """Turn of a run to end. A context manager; leaving it gives the turn back."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class TurnToEndWebhookRun:
                 (self._is_mine,) = cursor.fetchone()
         return self._is_mine or overtime_seconds > LONGEST_OVERTIME_SECONDS
 
-    def __enter__(self) -> TurnToEndWebhookRun:
+    def __enter__(self) -> OvertimeTurn:
         return self
 
     def __exit__(self, *_: object) -> None:
