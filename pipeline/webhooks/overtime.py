@@ -1,4 +1,4 @@
-"""Ends of runs: while one run waits for its last answers, the other goes on serving endpoints.
+"""Overtime of runs: while one run waits for its last answers, the other goes on serving endpoints.
 
 Two runs that began together would otherwise end together, and for as long as receivers hang,
 nothing new would be sent.
