@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from pipeline.domain.contests import CONTEST_WITHIN, CONTESTABLE, ContestReason
+from pipeline.domain.states import EventType
 from pipeline.line.company_clock import read_company_clock
 from pipeline.models import Application, ApplicationRow, Contest, Event
 from pipeline.selectors.page import Page
@@ -114,3 +115,10 @@ def contests_written_about(rows: QuerySet[Application]) -> dict[UUID, list[dict[
         about = {name: getattr(each, name) or None for name in names}
         written.setdefault(each.application_id, []).append(about)
     return written
+
+
+def contestable_end(application_id: UUID) -> Event | None:
+    """Return the event that last ended an application."""
+    ends = (EventType.LAPSED, EventType.REMOVED)
+    events = Event.objects.filter(application_id=application_id, event__in=ends)
+    return events.order_by("-seq").first()
