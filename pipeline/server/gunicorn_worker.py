@@ -102,13 +102,13 @@ class LiveWorker(UvicornWorker):
         os._exit(0)  # the system frees everything at once; Python would take seconds
 
     async def _serve(self) -> None:
-        from pipeline.server.signs_of_life import give_signs_of_web_server
+        from pipeline.server.heartbeats import record_web_server_heartbeats
 
         self.config.app = self.wsgi
         server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
-        signs = asyncio.create_task(give_signs_of_web_server())
+        heartbeats = asyncio.create_task(record_web_server_heartbeats())
         await server.serve(sockets=worker_listeners_for_bursts(self.sockets))
-        signs.cancel()
+        heartbeats.cancel()
         if not server.started:
             sys.exit(Arbiter.WORKER_BOOT_ERROR)
