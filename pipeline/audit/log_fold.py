@@ -112,7 +112,9 @@ class LogFold:
                 self._take_job(event)
                 self._check_contest(event, None)
             else:
-                self._check_ticket(event)
+                joins = event.event in _JOINING and event.to_status == Status.WAITLIST
+                if joins and (ticket := event.data["ticket"]) < self.next_ticket:
+                    raise BadRow(event.seq, f"its ticket {ticket} is not at the line's end")
                 self._take_application(event, event.application_id)
             self.next_ticket = event.data["next_ticket"]
             counters = {name: self.counts[status] for name, status in _COUNTED.items()}
@@ -221,12 +223,6 @@ class LogFold:
         key = UUID(event.data[VIA_KEY])
         if event.actor_kind != ActorKind.APPLICANT or event.event not in _THROUGH_KEYS:
             raise BadRow(event.seq, f"nobody does {event.event} through the key {key}")
-
-    def _check_ticket(self, event: Event) -> None:
-        """Check that whoever comes into the line stands behind everybody in it."""
-        joins = event.event in _JOINING and event.to_status == Status.WAITLIST
-        if joins and event.data["ticket"] < self.next_ticket:
-            raise BadRow(event.seq, f"its ticket {event.data['ticket']} is not at the line's end")
 
     def _check_reinstatement(
         self, event: Event, place: PastPlace, stood: _Place, misses: int

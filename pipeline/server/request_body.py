@@ -159,22 +159,19 @@ class Body:
             if message["type"] == "http.disconnect":
                 raise Gone
             piece = message.get("body", b"")
-            self._take(piece)
+            self._length += len(piece)
+            if self._length > self._most:
+                raise TooLong
+            if self._length > MEMORY_BYTES:
+                self._make_room(max(0, self._length - self._counted))
+            if self._file is None:
+                self._pieces.append(piece)
+            else:
+                self._file.writelines([*self._pieces, piece])
+                self._pieces.clear()
             more = message.get("more_body", False)
             if more and self._file is not None:
                 await self._room.keep_pace(self._client, len(piece))
-
-    def _take(self, piece: bytes) -> None:
-        self._length += len(piece)
-        if self._length > self._most:
-            raise TooLong
-        if self._length > MEMORY_BYTES:
-            self._make_room(max(0, self._length - self._counted))
-        if self._file is None:
-            self._pieces.append(piece)
-        else:
-            self._file.writelines([*self._pieces, piece])
-            self._pieces.clear()
 
     def _make_room(self, length: int) -> None:
         self._room.take(self._client, length)

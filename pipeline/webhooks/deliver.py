@@ -166,7 +166,13 @@ class DeliveryRun:
                 self._fail_waiting(lane)
                 continue
             if lane.has_more and len(lane.waiting) < lane.room:
-                self._read(lane)
+                most = 1 if lane.rests else LARGEST_BATCH
+                statement = _READ_OLDEST if lane.rests else _READ_DUE
+                held = list(lane.held)
+                found = statement.all(endpoint=lane.id, run=self._id, held=held, most=most)
+                lane.has_more = len(found) == LARGEST_BATCH
+                lane.waiting.extend(found)
+                lane.held |= {each.id: each for each in found}
             requests = []
             while lane.waiting and lane.room > 0 and shares.may_send(lane.company_id):
                 waiting = lane.waiting.popleft()
@@ -177,14 +183,6 @@ class DeliveryRun:
             if requests:
                 self._client.send(requests)
                 self._lanes[lane.id] = self._lanes.pop(lane.id)  # the others go first next time
-
-    def _read(self, lane: Lane) -> None:
-        most = 1 if lane.rests else LARGEST_BATCH
-        statement = _READ_OLDEST if lane.rests else _READ_DUE
-        found = statement.all(endpoint=lane.id, run=self._id, held=list(lane.held), most=most)
-        lane.has_more = len(found) == LARGEST_BATCH
-        lane.waiting.extend(found)
-        lane.held |= {each.id: each for each in found}
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
         """Sign a delivery; if its secret cannot be read, it fails unsent."""

@@ -98,19 +98,16 @@ class Simulation:
             if person.verify_by:
                 self._move(person, EventType.LAPSED, Status.INACTIVE)
             else:
-                self._miss(person)
+                person.misses += 1
+                person.eligible_at = self.policy.cooldown_until(self.now)
+                keeps = self.policy.keeps_place(person.misses)
+                kind = EventType.DECAYED if keeps else EventType.LAPSED
+                self._move(person, kind, Status.WAITLIST if keeps else Status.INACTIVE)
+                person.lost = "MISS"
+                self._touch(person.eligible_at)
         while self._planned_seats and self._planned_seats[0].at <= self.now:
             self._take_job_event(self._planned_seats.popleft())
         self._fill()
-
-    def _miss(self, person: PersonState) -> None:
-        person.misses += 1
-        person.eligible_at = self.policy.cooldown_until(self.now)
-        keeps = self.policy.keeps_place(person.misses)
-        kind = EventType.DECAYED if keeps else EventType.LAPSED
-        self._move(person, kind, Status.WAITLIST if keeps else Status.INACTIVE)
-        person.lost = "MISS"
-        self._touch(person.eligible_at)
 
     def _fill(self) -> None:
         if self.status != JobStatus.OPEN:
@@ -145,7 +142,11 @@ class Simulation:
             behind = self.policy.places_lost(person.misses)
             person.former_place = place or (self.next_ticket + behind, len(self.events) + 1)
         if to is Status.WAITLIST:
-            self._queue_up(person)
+            person.tie = len(self.events) + 1
+            person.ticket = self.next_ticket + self.policy.places_lost(person.misses)
+            if not person.misses:
+                self.next_ticket += 1
+            insort(self.queue, (person.ticket, person.tie, person.id))
         elif to is Status.PENDING_ACKNOWLEDGMENT:
             zone = self.behaviours.of[person.id].zone(person.offers)
             person.eligible_at, person.deadline = None, self.policy.deadline(self.now, zone)
@@ -158,13 +159,6 @@ class Simulation:
             person.verify_by = None
             self._unverified.discard(person.id)
         self._record(event, person)
-
-    def _queue_up(self, person: PersonState) -> None:
-        person.tie = len(self.events) + 1
-        person.ticket = self.next_ticket + self.policy.places_lost(person.misses)
-        if not person.misses:
-            self.next_ticket += 1
-        insort(self.queue, (person.ticket, person.tie, person.id))
 
     def _record(self, event: str, person: PersonState | None = None) -> None:
         seq = len(self.events) + 1

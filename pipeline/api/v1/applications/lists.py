@@ -47,7 +47,6 @@ from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
-    ListedPage,
     ListOrder,
     ListPlace,
     WantedJobApplications,
@@ -93,7 +92,11 @@ class JobApplicationList(Endpoint):
                 limit=limit,
             )
         else:
-            page = _sorted_application_list(request, job_id, filters, order, limit)
+            start = page_cursor_place(request, datetime, UUID)
+            listed_after = ListPlace(*start) if start else None
+            page = list_job_applications(
+                job_id, filters, order=order, after=listed_after, limit=limit
+            )
         total: TotalOut | None = None
         if "total" in self.expanded:
             counted = count_job_applications(job_id, filters, order)
@@ -149,11 +152,3 @@ def _application_list_order(request: Request) -> ListOrder:
     if name not in ORDERS:
         refuse_parameter("sort", f"Must be one of {', '.join(ORDERS)}.")
     return ORDERS[name]
-
-
-def _sorted_application_list(
-    request: Request, job_id: UUID, filters: WantedJobApplications, order: ListOrder, limit: int
-) -> ListedPage:
-    place = page_cursor_place(request, datetime, UUID)
-    after = ListPlace(*place) if place else None
-    return list_job_applications(job_id, filters, order=order, after=after, limit=limit)
