@@ -107,7 +107,7 @@ def decider_of_contest(contest: Contest) -> UUID | None:
     return end.values_list("actor_id", flat=True).first()
 
 
-def contests_written_about(rows: QuerySet[Application]) -> dict[UUID, list[dict[str, Any]]]:
+def contest_texts_of_applications(rows: QuerySet[Application]) -> dict[UUID, list[dict[str, Any]]]:
     """Return what both sides wrote about ends of some applications, oldest first, in one query."""
     names = ("text", "asked_at", "answer_by", "answered_at", "answer", "reason", "answer_text")
     written: dict[UUID, list[dict[str, Any]]] = {}

@@ -152,7 +152,7 @@ class _ScheduleTurn:
         """Enqueue a task for each due time and advance the schedule; switch off one that fails."""
         try:
             with transaction.atomic():
-                self._keep(schedule)
+                self._enqueue_due(schedule)
         except TaskError as error:
             schedule.refresh_from_db()
             if isinstance(error, UnknownType) and self.now - schedule.next_at < PATIENCE:
@@ -163,7 +163,7 @@ class _ScheduleTurn:
             _note_schedule_act(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
         schedule.save()
 
-    def _keep(self, schedule: Schedule) -> None:
+    def _enqueue_due(self, schedule: Schedule) -> None:
         is_full = not self._room_for(schedule.owner_id)
         if is_full:
             log.warning("schedule %s skips its times: its owner's backlog is full", schedule.id)
