@@ -128,7 +128,7 @@ def enqueue_due_schedules() -> float:
         turn = _ScheduleTurn(_scheduling_clock())
         due = Schedule.objects.filter(enabled=True, next_at__lte=turn.now).order_by("next_at")
         for schedule in due.select_for_update(skip_locked=True)[:MOST_AT_ONCE]:
-            turn.keep(schedule)
+            turn.enqueue_due(schedule)
             if turn.enqueued >= MOST_TASKS:
                 break
         others = Schedule.objects.filter(enabled=True).exclude(id__in=turn.left)
@@ -148,7 +148,7 @@ class _ScheduleTurn:
         self.left: list[UUID] = []
         self._has_room: dict[UUID, bool] = {}
 
-    def keep(self, schedule: Schedule) -> None:
+    def enqueue_due(self, schedule: Schedule) -> None:
         """Enqueue a task for each due time and advance the schedule; switch off one that fails."""
         try:
             with transaction.atomic():

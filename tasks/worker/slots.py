@@ -168,6 +168,12 @@ class Slot:
             step_at = attempt.asked_at + attempt.spec.grace_seconds + kill_seconds
         return min(step_at, attempt.lease_ends)
 
+    def slow_from(self) -> float:
+        """Return the monotonic time from which the slot counts as taken by something long."""
+        if self.is_free:
+            return math.inf
+        return self.current.begun_at + SLOW_SECONDS if self.current else 0.0
+
     def renew(self) -> None:
         """Start a fresh child in place of one that has ended."""
         self.close()
@@ -236,11 +242,4 @@ class Slots:
         """
         if self.kept is None or not self.kept.is_free:
             return math.inf
-        return max(map(_slot_slow_from, self.open))
-
-
-def _slot_slow_from(slot: Slot) -> float:
-    """Return the monotonic time from which a slot counts as taken by something long."""
-    if slot.is_free:
-        return math.inf
-    return slot.current.begun_at + SLOW_SECONDS if slot.current else 0.0
+        return max(slot.slow_from() for slot in self.open)
