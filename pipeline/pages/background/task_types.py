@@ -87,7 +87,7 @@ def task_types(request: HttpRequest) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
     """Pause a type for this company."""
-    member, chosen = _chosen_task_type(request, key)
+    member, chosen = _requested_task_type(request, key)
     control.pause(key, actor=actor_of_task_action(member), owner_id=member.company.id)
     messages.success(
         request,
@@ -100,13 +100,13 @@ def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def resume_task_type(request: HttpRequest, key: str) -> HttpResponse:
     """Resume a type for this company."""
-    member, chosen = _chosen_task_type(request, key)
+    member, chosen = _requested_task_type(request, key)
     control.resume(key, actor=actor_of_task_action(member), owner_id=member.company.id)
     messages.success(request, f"{chosen.title} has resumed.")
     return redirect("work_types")
 
 
-def _chosen_task_type(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
+def _requested_task_type(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
     """Return the member and the type. Raises PermissionDenied, Http404."""
     member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
     chosen = COMPANY_TYPES.get(key)
