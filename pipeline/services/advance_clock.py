@@ -90,7 +90,7 @@ def _move_clock(company_id: UUID, seconds: int, actor: Actor, advance_id: UUID) 
     own = Job.objects.filter(company_id=company_id, posting__isnull=False)  # no deleted drafts
     ids = own.order_by("id").values_list("id", flat=True)
     jobs = [lock_job(job_id) for job_id in list(ids)]
-    if any(not _is_settled_up_to_advanced_clock(job) for job in jobs):
+    if any(not _settle_to_advanced_clock(job) for job in jobs):
         raise ClockMoving
     for job in jobs:
         # Logged at the time before it. From then on the job goes by the new time.
@@ -113,7 +113,7 @@ def _move_clock(company_id: UUID, seconds: int, actor: Actor, advance_id: UUID) 
     )
 
 
-def _is_settled_up_to_advanced_clock(job: LockedJob) -> bool:
+def _settle_to_advanced_clock(job: LockedJob) -> bool:
     try:
         if job.status is JobStatus.CLOSED:
             while job.is_due:

@@ -34,7 +34,7 @@ UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
 
 
-def refuse_lines_in_form(text: str) -> None:
+def refuse_line_breaks_in_form(text: str) -> None:
     """Refuse line breaks and other invisible characters. Raises ValidationError."""
     if not text.isprintable():
         raise ValidationError("Remove line breaks and other invisible characters.")
@@ -43,11 +43,11 @@ def refuse_lines_in_form(text: str) -> None:
 class PostingForm(PlainForm):
     """Posting of a job: the text that applicants read."""
 
-    title = forms.CharField(max_length=TITLE_LENGTH, validators=[refuse_lines_in_form])
+    title = forms.CharField(max_length=TITLE_LENGTH, validators=[refuse_line_breaks_in_form])
     location = forms.CharField(
         max_length=LOCATION_LENGTH,
         required=False,
-        validators=[refuse_lines_in_form],
+        validators=[refuse_line_breaks_in_form],
         help_text="For example “Lisbon” or “Remote in Europe”.",
     )
     description = forms.CharField(
@@ -247,7 +247,7 @@ class DraftSettingsForm(SettingsForm, DrawTimeForm):
 class PersonForm(PlainForm):
     """Person whom the company adds to a line."""
 
-    name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[refuse_lines_in_form])
+    name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[refuse_line_breaks_in_form])
     email = AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,
