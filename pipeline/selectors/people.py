@@ -78,7 +78,7 @@ WHERE event = 'APPLIED' ORDER BY txid DESC, id DESC LIMIT %(most)s
 """
 
 
-def people_recently_applied(company_id: UUID, *, limit: int) -> list[SeenApplication]:
+def recently_applied_people(company_id: UUID, *, limit: int) -> list[SeenApplication]:
     """Return the latest applications to a company's jobs, newest first, in two queries.
 
     Only the company's last EVENTS_LOOKED_AT events are searched, so busy lines may yield fewer than
