@@ -19,7 +19,7 @@ _UNSUBSCRIBE = "pipeline.notifications.unsubscribe"
 
 
 class LinkedOffer(NamedTuple):
-    """LinkedOffer of a seat to an application by the event with this seq."""
+    """Offer of a seat to an application by the event with this seq, as a link names it."""
 
     application_id: UUID
     seq: int

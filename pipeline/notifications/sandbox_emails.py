@@ -29,7 +29,7 @@ RECORD = "email.sandbox"  # the type of the task
 
 @dataclass(frozen=True, slots=True)
 class SandboxOffer:
-    """SandboxOffer of a seat, open until `over_at` at most."""
+    """Offer of a seat in a sandbox, open until `over_at` at most."""
 
     event: Event
     over_at: datetime
