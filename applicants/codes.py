@@ -99,12 +99,12 @@ def send_code(
     `if_not_you` what to do if the reader did not request it.
     """
     code = new_code()
-    address = _hash_for_codes("address", email)
+    address = _hash_for_code("address", email)
     values: dict[str, Any] = {
         "turn": int.from_bytes(address[:8], "big", signed=True),
-        "request": _hash_for_codes("request", email, by.handle),
+        "request": _hash_for_code("request", email, by.handle),
         "address": address,
-        "network": _hash_for_codes("network", email, by.network),
+        "network": _hash_for_code("network", email, by.network),
         "digest": _digest_of_code(email, code),
         "tries": MOST_TRIES,
         "lifetime": LIFETIME,
@@ -154,7 +154,7 @@ def guess_code(email: str, code: str, *, requester: str) -> bool | None:
     """
     with connection.cursor() as cursor:
         values = {
-            "request": _hash_for_codes("request", email, requester),
+            "request": _hash_for_code("request", email, requester),
             "digest": _digest_of_code(email, code),
         }
         cursor.execute(GUESS, values)
@@ -166,26 +166,26 @@ def guess_code(email: str, code: str, *, requester: str) -> bool | None:
 
 def forget_code(email: str) -> None:
     """Delete all code records of a normalised address."""
-    SignInCode.objects.filter(address=_hash_for_codes("address", email)).delete()
+    SignInCode.objects.filter(address=_hash_for_code("address", email)).delete()
 
 
-def code_kept_about(email: str) -> dict[str, Any] | None:
+def kept_code_of(email: str) -> dict[str, Any] | None:
     """Return the record of the latest code for an address: its expiry, tries and recent count."""
-    kept = SignInCode.objects.filter(address=_hash_for_codes("address", email)).order_by(
+    kept = SignInCode.objects.filter(address=_hash_for_code("address", email)).order_by(
         "-expires_at"
     )
     row = kept.values("expires_at", "tries_left", "sent", "counted_until").first()
     return dict(row) if row else None
 
 
-def _hash_for_codes(what: str, *values: str) -> bytes:
+def _hash_for_code(what: str, *values: str) -> bytes:
     text = "\n".join(values)
     return salted_hmac(f"applicants.codes.{what}", text, algorithm="sha256").digest()
 
 
 def _digest_of_code(email: str, code: str) -> bytes:
     """Hash a code with a secret key: a plain hash would fall to trying every code."""
-    return _hash_for_codes("code", email, code)
+    return _hash_for_code("code", email, code)
 
 
 def new_code() -> str:

@@ -53,7 +53,7 @@ def post_private_email(
     if settings.EMAIL_BACKEND == NOWHERE:
         logger.warning("An email was dropped: EMAIL_URL is not set")
         return
-    sealed = _mail_vault().encrypt(json.dumps([to, subject, text]).encode())
+    sealed = _mail_cipher().encrypt(json.dumps([to, subject, text]).encode())
     with transaction.atomic(savepoint=False):
         row = PrivateEmail.objects.create(
             sealed=sealed, address=mailed_address_digest(to), expires_at=Now() + lifetime
@@ -70,12 +70,12 @@ def send_private_email(email_id: UUID) -> str:
     if row is None:
         return "expired"  # or sent by an attempt that then died
     try:
-        to, subject, text = json.loads(_mail_vault().decrypt(bytes(row.sealed)))
+        to, subject, text = json.loads(_mail_cipher().decrypt(bytes(row.sealed)))
     except InvalidToken:
         row.delete()
         return "unreadable"  # SECRET_KEY was changed, and the previous one is unknown
     try:
-        hand_over_mail(compose_mail(to=to, subject=subject, text=text, email_id=row.id))
+        hand_mail_to_server(compose_mail(to=to, subject=subject, text=text, email_id=row.id))
     except Refused as refused:
         logger.error("A private email was refused permanently: %s", refused.code)
         row.delete()
@@ -120,7 +120,7 @@ def mail_message_id(email_id: UUID) -> str:
     return f"<{email_id.hex}@{domain}>"
 
 
-def hand_over_mail(message: EmailMessage) -> str:
+def hand_mail_to_server(message: EmailMessage) -> str:
     """Hand an email to the mail server; return the provider's id, or else the Message-ID.
 
     Raises Refused if sending can never succeed, and tasks.errors.Retry if it can later. Neither
@@ -172,7 +172,7 @@ def _mail_error_name(error: Exception) -> str:
     return f"{type(error).__name__} {code}".strip()
 
 
-def _mail_vault() -> MultiFernet:
+def _mail_cipher() -> MultiFernet:
     """Return the cipher of stored emails. Fallback keys can still read theirs."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     digests = [

@@ -11,7 +11,7 @@ from tasks.registry import task_type
 from tasks.retry import Backoff
 
 
-def _drop_private_email_in_task(payload: dict[str, Any], _context: Context) -> None:
+def give_up_private_email_in_task(payload: dict[str, Any], _context: Context) -> None:
     mail.drop_private_email(UUID(payload["email"]))
 
 
@@ -24,7 +24,7 @@ def _drop_private_email_in_task(payload: dict[str, Any], _context: Context) -> N
     urgent=True,
     waits_for_service=True,
     backoff=Backoff(base_seconds=2, cap_seconds=120, jitter_seconds=1),
-    on_fail=_drop_private_email_in_task,
+    on_fail=give_up_private_email_in_task,
     schema={
         "type": "object",
         "properties": {"email": {"type": "string", "format": "uuid"}},

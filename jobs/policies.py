@@ -9,11 +9,11 @@ from typing import Any
 
 from jobs.quiet_hours import (
     QuietHours,
-    deadline_after,
-    is_quiet_zone_known,
+    deadline_outside_quiet_hours,
+    quiet_hours_refusal,
     quiet_time_in_minutes,
-    wrong_quiet_hours,
 )
+from jobs.time_zones import is_known_time_zone
 
 DAY = 86_400
 
@@ -54,7 +54,7 @@ class Policy:
             low, high = limits["low"], limits["high"]
             if type(value) is not int or not low <= value <= high:  # bool is a subclass of int
                 raise ValueError(f"{entry.name} must be from {low} to {high}, not {value}")
-        if wrong := wrong_quiet_hours(self.quiet_from, self.quiet_to):
+        if wrong := quiet_hours_refusal(self.quiet_from, self.quiet_to):
             raise ValueError(wrong)
 
     def quiet_hours(self, time_zone: str = "") -> QuietHours | None:
@@ -65,7 +65,7 @@ class Policy:
         """
         if self.quiet_from is None and not self.quiet_weekends:
             return None
-        known = [each for each in (time_zone, self.quiet_time_zone) if is_quiet_zone_known(each)]
+        known = [each for each in (time_zone, self.quiet_time_zone) if is_known_time_zone(each)]
         begins, ends = (
             None if each is None else quiet_time_in_minutes(each)
             for each in (self.quiet_from, self.quiet_to)
@@ -75,7 +75,7 @@ class Policy:
     def deadline(self, offered_at: datetime, time_zone: str = "") -> datetime:
         """Return the deadline of a seat offered at `offered_at` to a person in a time zone."""
         window = timedelta(seconds=self.acknowledgment_window_seconds)
-        return deadline_after(offered_at, window, self.quiet_hours(time_zone))
+        return deadline_outside_quiet_hours(offered_at, window, self.quiet_hours(time_zone))
 
     def cooldown_until(self, missed_at: datetime) -> datetime:
         """Return the end of the cool-down after a miss at `missed_at`."""

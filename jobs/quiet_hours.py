@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 # The least time of a day outside the weekend in which the time to confirm runs.
 LEAST_RUNNING_HOURS = 4
@@ -59,25 +59,19 @@ def minutes_outside_quiet_hours(begins: int, ends: int) -> int:
     return _DAY_MINUTES - (ends - begins) % _DAY_MINUTES if begins != ends else 0
 
 
-def is_quiet_zone_known(name: str) -> bool:
-    """Tell whether this machine knows a time zone."""
-    try:
-        return bool(name) and bool(ZoneInfo(name))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-
-
-def deadline_after(start: datetime, window: timedelta, quiet: QuietHours | None) -> datetime:
+def deadline_outside_quiet_hours(
+    start: datetime, window: timedelta, quiet: QuietHours | None
+) -> datetime:
     """Return the moment at which `window` has run since `start`, in UTC.
 
     A window of zero returns the first moment from `start` on that is not quiet.
     """
-    return deadline_in_utc(start.astimezone(UTC), window, quiet)
+    return utc_deadline_outside_quiet_hours(start.astimezone(UTC), window, quiet)
 
 
-def running_time(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
+def time_outside_quiet_hours(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
     """Return how long the time to confirm ran between two moments."""
-    return running_time_in_utc(start.astimezone(UTC), end.astimezone(UTC), quiet)
+    return utc_time_outside_quiet_hours(start.astimezone(UTC), end.astimezone(UTC), quiet)
 
 
 # Python adds to and compares times of one other zone as a clock on the wall shows them: an hour
@@ -85,12 +79,14 @@ def running_time(start: datetime, end: datetime, quiet: QuietHours | None) -> ti
 
 
 @lru_cache(maxsize=4_096)
-def deadline_in_utc(start: datetime, window: timedelta, quiet: QuietHours | None) -> datetime:
+def utc_deadline_outside_quiet_hours(
+    start: datetime, window: timedelta, quiet: QuietHours | None
+) -> datetime:
     """Return the moment at which `window` has run; cached, for many offers at once."""
     if quiet is None:
         return start + window
     left = window
-    for begin, end in _running_spans(start, quiet):
+    for begin, end in _spans_outside_quiet_hours(start, quiet):
         if left <= end - begin:
             return begin + left
         left -= end - begin
@@ -98,19 +94,23 @@ def deadline_in_utc(start: datetime, window: timedelta, quiet: QuietHours | None
 
 
 @lru_cache(maxsize=4_096)
-def running_time_in_utc(start: datetime, end: datetime, quiet: QuietHours | None) -> timedelta:
+def utc_time_outside_quiet_hours(
+    start: datetime, end: datetime, quiet: QuietHours | None
+) -> timedelta:
     """Return how long the time to confirm ran between two moments; cached, as deadlines are."""
     if quiet is None or end <= start:
         return max(end - start, timedelta(0))
     total = timedelta(0)
-    for span_begin, span_end in _running_spans(start, quiet):
+    for span_begin, span_end in _spans_outside_quiet_hours(start, quiet):
         if span_begin >= end:
             break
         total += min(span_end, end) - span_begin
     return total
 
 
-def _running_spans(start: datetime, quiet: QuietHours) -> Iterator[tuple[datetime, datetime]]:
+def _spans_outside_quiet_hours(
+    start: datetime, quiet: QuietHours
+) -> Iterator[tuple[datetime, datetime]]:
     """Yield the spans from `start` on that are not quiet, in UTC, without end."""
     zone = ZoneInfo(quiet.zone)
     marks = [0, *(mark for mark in (quiet.begins, quiet.ends) if mark is not None)]
@@ -138,7 +138,7 @@ def _running_spans(start: datetime, quiet: QuietHours) -> Iterator[tuple[datetim
         begin = end
 
 
-def wrong_quiet_hours(begins: str | None, ends: str | None) -> str:
+def quiet_hours_refusal(begins: str | None, ends: str | None) -> str:
     """Say why quiet hours cannot be from one time of the day to another; empty if they can."""
     if begins is None and ends is None:
         return ""

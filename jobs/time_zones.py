@@ -6,6 +6,14 @@ import zoneinfo
 from functools import cache
 
 
+def is_known_time_zone(name: str) -> bool:
+    """Tell whether this machine knows a time zone."""
+    try:
+        return bool(name) and bool(zoneinfo.ZoneInfo(name))
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+
+
 @cache
 def known_time_zones() -> frozenset[str]:
     """Return the names of all time zones. Finding them takes many times as long as a page."""

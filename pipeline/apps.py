@@ -40,12 +40,12 @@ class PipelineConfig(AppConfig):
         from pipeline.maintenance.task import ensure_maintenance_task
         from pipeline.notifications.company_task import ensure_company_tasks
         from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
-        from pipeline.webhooks.task import ensure_webhooks_tasks
+        from pipeline.webhooks.task import ensure_webhook_tasks
 
         ensure_maintenance_task()
         ensure_anchoring_task()
         ensure_archiving_task()
         ensure_end_of_retention()
         ensure_company_tasks()
-        ensure_webhooks_tasks()
+        ensure_webhook_tasks()
         ensure_forecast_task()

@@ -17,7 +17,7 @@ _django = get_wsgi_application()  # sets Django up before the following imports 
 from django.conf import settings  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
 
-from pipeline.live.hub import process_hub  # noqa: E402
+from pipeline.live.hub import hub_of_process  # noqa: E402
 from pipeline.live.streams import PREFIX, stream  # noqa: E402
 from pipeline.server.fixed_answers import (  # noqa: E402
     LIVE,
@@ -42,7 +42,7 @@ async def _answer_asgi(scope: Message, receive: Receive, send: Send) -> None:
     """Respond to one request."""
     path = scope["path"]
     if path.startswith(PREFIX):
-        await stream(process_hub(), scope, receive, send)
+        await stream(hub_of_process(), scope, receive, send)
     elif path == LIVE and scope["method"] in ("GET", "HEAD"):
         await fixed_answer_alive(scope, send)
     elif path.startswith(_files.prefix) and (file := _files.find(path)):

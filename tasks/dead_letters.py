@@ -135,7 +135,7 @@ def replay_dead_letters(
 
     Raises ConfirmationNeeded.
     """
-    _require_confirmed_replay_of_dead_letter(
+    _require_dead_letter_confirmation(
         key, TaskType.objects.filter(key=key, sensitive=True).exists(), confirmed
     )
     given = {"task": None, "key": key, "limit": min(limit, MOST_AT_ONCE)}
@@ -157,14 +157,14 @@ def _replay_dead_letter(
     task_id: UUID, actor: str, owner_id: UUID | None, *, confirmed: bool, payload: str | None
 ) -> None:
     task = find_task(task_id, owner_id=owner_id)
-    _require_confirmed_replay_of_dead_letter(task.type.key, task.type.sensitive, confirmed)
+    _require_dead_letter_confirmation(task.type.key, task.type.sensitive, confirmed)
     given = {"task": task_id, "key": None, "limit": 1, "owner": owner_id}
     if not _run_on_dead_letters(_REPLAY, given | {"actor": actor, "payload": payload}):
         raise WrongStatus(task_id, task.status, "dead")
     wake_workers_for_enqueued_after_commit()
 
 
-def _require_confirmed_replay_of_dead_letter(key: str, is_sensitive: bool, confirmed: bool) -> None:
+def _require_dead_letter_confirmation(key: str, is_sensitive: bool, confirmed: bool) -> None:
     if is_sensitive and not confirmed:
         raise ConfirmationNeeded(key)
 

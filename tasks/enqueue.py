@@ -126,14 +126,12 @@ def _row_to_enqueue(task: NewTask, current_request_id: str) -> dict[str, Any]:
     if not isinstance(checked, CheckedPayload):
         spec = registry.find_registered_type(task.key, task.version)
         checked = check_payload(spec, {} if checked is None else checked)
-    _refuse_to_enqueue_beyond("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
-    _refuse_to_enqueue_beyond("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
+    _check_enqueue_limit("priority", task.priority, LOWEST_PRIORITY, HIGHEST_PRIORITY)
+    _check_enqueue_limit("delay_seconds", task.delay_seconds, 0, LONGEST_DELAY_SECONDS)
     if task.max_attempts is not None:
-        _refuse_to_enqueue_beyond("max_attempts", task.max_attempts, 1, MOST_ATTEMPTS)
+        _check_enqueue_limit("max_attempts", task.max_attempts, 1, MOST_ATTEMPTS)
     if task.idempotency_key is not None:
-        _refuse_to_enqueue_beyond(
-            "length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY
-        )
+        _check_enqueue_limit("length of idempotency_key", len(task.idempotency_key), 1, LONGEST_KEY)
     return {
         "id": str(uuid7()),
         "key": checked.spec.key,
@@ -151,6 +149,6 @@ def _row_to_enqueue(task: NewTask, current_request_id: str) -> dict[str, Any]:
     }
 
 
-def _refuse_to_enqueue_beyond(name: str, value: float, lowest: float, highest: float) -> None:
+def _check_enqueue_limit(name: str, value: float, lowest: float, highest: float) -> None:
     if not lowest <= value <= highest:
         raise OutOfRange(name, value, lowest, highest)

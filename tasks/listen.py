@@ -65,7 +65,7 @@ class ListenerWaits:
         self._ceiling_seconds = 0.0
 
 
-def direct_database_to_listen() -> Any:
+def listener_database() -> Any:
     """Return a new database wrapper of Django's that reaches PostgreSQL without a pooler.
 
     In a process that has moved its usual connections to a pooler, DIRECT_DATABASE in the settings
@@ -77,7 +77,7 @@ def direct_database_to_listen() -> Any:
 
 
 @contextmanager
-def own_session_to_listen() -> Iterator[Any]:
+def listener_session() -> Iterator[Any]:
     """Yield a connection on which a result can be kept for longer than a transaction.
 
     Behind a pooler, each statement of a request can be on another connection.
@@ -85,7 +85,7 @@ def own_session_to_listen() -> Iterator[Any]:
     if getattr(settings, "DIRECT_DATABASE", None) is None:
         yield connections["default"]
         return
-    database = direct_database_to_listen()
+    database = listener_database()
     try:
         yield database
     finally:
@@ -118,7 +118,7 @@ def refuse_to_listen_at_pooled_address() -> None:
     """
     if getattr(settings, "EMBEDDED_POSTGRES", None):
         return
-    wrapper = direct_database_to_listen()
+    wrapper = listener_database()
     parameters = wrapper.get_connection_params() | {"connect_timeout": CONNECT_SECONDS}
     try:
         raw = wrapper.get_new_connection(parameters)
@@ -133,7 +133,7 @@ def refuse_to_listen_at_pooled_address() -> None:
 
 def listen_parameters() -> dict[str, Any]:
     """Return parameters for a psycopg connection to Django's database, in autocommit mode."""
-    given = direct_database_to_listen().get_connection_params()
+    given = listener_database().get_connection_params()
     own = {name: value for name, value in given.items() if name not in _OF_DJANGO}
     return _LISTENER | own | {"autocommit": True}
 
@@ -144,7 +144,7 @@ def connect_to_listen(channel: str, session: str = "SELECT") -> psycopg.Connecti
     The statement `session` runs first and sets up the session. A standby server refuses LISTEN.
     Raises psycopg.Error, and TransactionPooler behind one.
     """
-    wrapper = direct_database_to_listen()
+    wrapper = listener_database()
     raw = wrapper.get_new_connection(_LISTENER | wrapper.get_connection_params())
     raw.autocommit = True
     try:

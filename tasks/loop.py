@@ -20,8 +20,8 @@ AFTER_A_FAILURE_SECONDS = 1.0
 TOUCH_SECONDS = 1.0
 
 
-class LoopRest:
-    """Rest that ends early on SIGTERM or SIGINT, or when a file descriptor has data.
+class LoopPause:
+    """Pause that ends early on SIGTERM or SIGINT, or when a file descriptor has data.
 
     Signals are written to a socket, so none is lost between a check and a wait. They are received
     only inside `listening`, in the main thread.
@@ -74,7 +74,7 @@ def run_forever(
     ends the process. A container's health check can look at settings.ALIVE_FILE, which is touched
     every second, with or without a database.
     """
-    rest, touch = LoopRest(), loop_alive_file_touch(getattr(settings, "ALIVE_FILE", ""))
+    rest, touch = LoopPause(), loop_alive_file_toucher(getattr(settings, "ALIVE_FILE", ""))
     with rest.listening():
         while not rest.stopped:
             touch()
@@ -89,7 +89,7 @@ def run_forever(
     connections.close_all()
 
 
-def loop_alive_file_touch(path: str) -> Callable[[], None]:
+def loop_alive_file_toucher(path: str) -> Callable[[], None]:
     """Return a function that touches the file, at most once a second; without a path, nothing.
 
     A file that cannot be written grows old, so that the health check fails and says so.

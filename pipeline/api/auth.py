@@ -112,7 +112,7 @@ class SessionAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-def refuse_authenticated_long_ago(request: Request) -> None:
+def require_recent_authentication(request: Request) -> None:
     """Refuse a member who has not confirmed their identity recently. Raises PermissionDenied.
 
     Somebody who finds an open browser must not be able to create a key.

@@ -17,7 +17,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from pipeline.api.task_metrics import task_families
+from pipeline.api.task_metrics import task_metric_families
 from pipeline.config import env
 from pipeline.database.errors import ClusterError
 from pipeline.stats.site_gauges import Vitals, read_site_gauges
@@ -47,7 +47,7 @@ class _MetricsCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Yield the gauges. Those of the lines take one query."""
         try:
-            found = [*_metric_families(read_site_gauges()), *task_families()]
+            found = [*_metric_families(read_site_gauges()), *task_metric_families()]
         except (OperationalError, InterfaceError, ClusterError):
             return [_metric_gauge("database_up", "Whether the database is reachable.", 0)]
         return [_metric_gauge("database_up", "Whether the database is reachable.", 1), *found]

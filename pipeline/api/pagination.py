@@ -11,7 +11,7 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
-from pipeline.api.parameters import refuse_parameter, whole_parameter
+from pipeline.api.parameters import integer_parameter, refuse_parameter
 from pipeline.selectors.cursors import decode_cursor, extend_cursor
 from pipeline.selectors.page import Page
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 def page_limit(request: Request) -> int:
     """Return the page size that the client requests."""
-    return whole_parameter(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
+    return integer_parameter(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
 
 
 def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
@@ -54,7 +54,7 @@ def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
 
 def page_cursor_seq(request: Request) -> int:
     """Return the seq after which a page starts: from the cursor, else `after_seq`, else 0."""
-    given = whole_parameter(request, "after_seq", low=0) or 0
+    given = integer_parameter(request, "after_seq", low=0) or 0
     place = page_cursor_place(request, int)
     return place[0] if place else given
 

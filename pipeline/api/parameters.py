@@ -35,7 +35,7 @@ def refuse_parameter(name: str, why: str) -> NoReturn:
     raise ValidationError({name: [ErrorDetail(why, "invalid")]})
 
 
-def whole_parameter(
+def integer_parameter(
     request: Request, name: str, *, low: int = -LARGEST, high: int = LARGEST
 ) -> int | None:
     """Return a whole number within the bounds, or None if it is missing."""

@@ -28,7 +28,7 @@ from tasks.stats.totals import run_totals
 WINDOW_SECONDS = 300.0
 
 
-def task_families() -> Iterator[Metric]:
+def task_metric_families() -> Iterator[Metric]:
     """Yield the numbers of `tasks.stats.site`, one statement each."""
     depth: dict[tuple[str, ...], float] = {
         (name, str(priority)): count for (name, priority), count in site_depth().items()
@@ -68,7 +68,7 @@ def task_families() -> Iterator[Metric]:
         [],
         {(): site_workers_alive()},
     )
-    yield from _task_run_families()
+    yield from _task_run_metric_families()
     yield _task_gauge(
         "tasks_enqueued_5m",
         "Tasks enqueued in the last five minutes; compare with the succeeded ones.",
@@ -77,7 +77,7 @@ def task_families() -> Iterator[Metric]:
     )
 
 
-def _task_run_families() -> Iterator[Metric]:
+def _task_run_metric_families() -> Iterator[Metric]:
     runs = CounterMetricFamily(
         "nextinline_task_runs",
         "Ended runs by result. Retried and dead ones are also counted as failed; expired: the "

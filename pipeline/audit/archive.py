@@ -173,7 +173,7 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
     problems = []
     for path in paths:
         try:
-            _compare_archived_log(path, verify_archived_log(path))
+            _compare_archive_with_database(path, verify_archived_log(path))
         except BadArchive as error:
             problems.append(str(error))
     return len(paths), problems
@@ -188,15 +188,15 @@ def _is_archived(folder: Path, job_id: UUID) -> bool:
     if not path.exists():
         return False
     with closing(_archived_lines_of(path)) as lines:
-        header = _archive_header_in(path, lines)
+        header = _parse_archive_header(path, lines)
     live = Job.objects.values_list("seq", "chain_head").get(id=job_id)
     if (header.events, header.head) == (live[0], bytes(live[1])):
         return True
-    _compare_archived_log(path, verify_archived_log(path))
+    _compare_archive_with_database(path, verify_archived_log(path))
     return False
 
 
-def _compare_archived_log(path: Path, header: ArchiveHeader) -> None:
+def _compare_archive_with_database(path: Path, header: ArchiveHeader) -> None:
     """Raise BadArchive if the log in the database does not begin with the events of a file."""
     if path != archived_log_path(path.parent.parent, header.job_id):
         raise BadArchive(f"{path}: it has the log of {header.job_id}, by its first line")
@@ -206,8 +206,8 @@ def _compare_archived_log(path: Path, header: ArchiveHeader) -> None:
         return
     stored = own.order_by("seq").values_list("seq", "hash").iterator(chunk_size=BATCH)
     with closing(_archived_lines_of(path)) as lines:
-        _archive_header_in(path, lines)
-        for row in _archived_rows_in(path, lines):
+        _parse_archive_header(path, lines)
+        for row in _parse_archived_rows(path, lines):
             seq, found = next(stored, (0, b""))
             if (seq, bytes(found)) != (row.seq, row.hash):
                 raise BadArchive(f"{path}: the log in the database differs from seq {row.seq} on")
@@ -240,10 +240,10 @@ def _fold_archived_log(
 ) -> tuple[ArchiveHeader, LogFold]:
     """LogFold a file's rows, all or up to the first one that is too late. Raises BadArchive."""
     with closing(_archived_lines_of(path)) as lines:
-        header = _archive_header_in(path, lines)
+        header = _parse_archive_header(path, lines)
         fold = LogFold(header.job_id)
         try:
-            for row in _archived_rows_in(path, lines):
+            for row in _parse_archived_rows(path, lines):
                 if is_later(row):
                     break
                 fold.take(cast(Event, row))  # it has the same fields
@@ -259,7 +259,7 @@ def _fold_archived_log(
     return header, fold
 
 
-def _archive_header_in(path: Path, lines: Iterator[bytes]) -> ArchiveHeader:
+def _parse_archive_header(path: Path, lines: Iterator[bytes]) -> ArchiveHeader:
     try:
         facts = json.loads(next(lines, b""))
         if facts["format"] == FORMAT and isinstance(facts["events"], int):
@@ -269,7 +269,7 @@ def _archive_header_in(path: Path, lines: Iterator[bytes]) -> ArchiveHeader:
     raise BadArchive(f"{path}: it is no archived log of a format that this release knows")
 
 
-def _archived_rows_in(path: Path, lines: Iterator[bytes]) -> Iterator[LogEntry]:
+def _parse_archived_rows(path: Path, lines: Iterator[bytes]) -> Iterator[LogEntry]:
     for number, line in enumerate(lines, start=1):
         try:
             row = parse_exported_log_row(json.loads(line))

@@ -15,7 +15,7 @@ from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.contests_fold import ContestsFold
 from pipeline.audit.draw_fold import DrawFold
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
-from pipeline.audit.wishes_fold import AcceptedWishes, HeldWish, wrong_wish
+from pipeline.audit.wishes_fold import AcceptedWishes, HeldWish, wish_fault
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.states import (
     EVENTS,
@@ -115,13 +115,15 @@ class LogFold:
         """Add the next row. Raises BadRow."""
         self._check_chain(event)
         try:
-            if wrong := self.accepted.wrong_row(event):
+            if wrong := self.accepted.row_fault(event):
                 raise BadRow(event.seq, wrong)
             if event.application_id is None:
                 self._take_job(event)
                 self._check_contest(event, None)
             else:
-                self._check_ticket(event)
+                joins = event.event in _JOINING and event.to_status == Status.WAITLIST
+                if joins and (ticket := event.data["ticket"]) < self.next_ticket:
+                    raise BadRow(event.seq, f"its ticket {ticket} is not at the line's end")
                 self._take_application(event, event.application_id)
             self.next_ticket = event.data["next_ticket"]
             counters = {name: self.counts[status] for name, status in _COUNTED.items()}
@@ -201,7 +203,7 @@ class LogFold:
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         self._check_verification(event, place, stood)
-        wrong = wrong_wish(event, place, held) or self.accepted.wrong_promotion(event, held)
+        wrong = wish_fault(event, place, held) or self.accepted.promotion_fault(event, held)
         if wrong:
             raise BadRow(event.seq, wrong)
         self._check_contest(event, place)
@@ -230,12 +232,6 @@ class LogFold:
         key = UUID(event.data[VIA_KEY])
         if event.actor_kind != ActorKind.APPLICANT or event.event not in _THROUGH_KEYS:
             raise BadRow(event.seq, f"nobody does {event.event} through the key {key}")
-
-    def _check_ticket(self, event: Event) -> None:
-        """Check that whoever comes into the line stands behind everybody in it."""
-        joins = event.event in _JOINING and event.to_status == Status.WAITLIST
-        if joins and event.data["ticket"] < self.next_ticket:
-            raise BadRow(event.seq, f"its ticket {event.data['ticket']} is not at the line's end")
 
     def _check_reinstatement(
         self, event: Event, place: PastPlace, stood: _Place, misses: int

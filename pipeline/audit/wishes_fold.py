@@ -46,7 +46,7 @@ _WISHES = {
 }
 
 
-def wrong_wish(event: Event, place: PastPlace, before: HeldWish) -> str:
+def wish_fault(event: Event, place: PastPlace, before: HeldWish) -> str:
     """Say what is wrong about a wish, or an event that one forbids; nothing if all is well.
 
     A draw by lot changes nothing but the place.
@@ -55,7 +55,7 @@ def wrong_wish(event: Event, place: PastPlace, before: HeldWish) -> str:
     """
     held = HeldWish.of(place)
     if event.event in _WISHES:
-        return _wrong_wish_of_person(event, place, held, before)
+        return _fault_of_persons_wish(event, place, held, before)
     if event.event == EventType.PLACED:
         placed = before._replace(ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places somebody by lot, and changes more than that"
@@ -69,7 +69,7 @@ def wrong_wish(event: Event, place: PastPlace, before: HeldWish) -> str:
     return ""
 
 
-def _wrong_wish_of_person(event: Event, place: PastPlace, held: HeldWish, before: HeldWish) -> str:
+def _fault_of_persons_wish(event: Event, place: PastPlace, held: HeldWish, before: HeldWish) -> str:
     name, within, what = _WISHES[event.event]
     until = getattr(held, name)
     if held != before._replace(**{name: until}):
@@ -92,7 +92,7 @@ class AcceptedWishes:
         """Tell whether the last row is a promotion that the next one must confirm."""
         return self._promoted is not None
 
-    def wrong_row(self, event: Event) -> str:
+    def row_fault(self, event: Event) -> str:
         """Say whether a row is not the confirmation that the promotion before it calls for."""
         promoted, self._promoted = self._promoted, None
         confirms = event.event == EventType.ACKNOWLEDGED and ACCEPTED_UNTIL in event.data
@@ -105,7 +105,7 @@ class AcceptedWishes:
             return "the seat before it was accepted in advance, and this does not confirm it"
         return ""
 
-    def wrong_promotion(self, event: Event, before: HeldWish) -> str:
+    def promotion_fault(self, event: Event, before: HeldWish) -> str:
         """Say whether a promotion does not follow what the person had said. Remembers it."""
         said = parse_logged_time(event.data.get(ACCEPTED_UNTIL))
         if event.event != EventType.PROMOTED:

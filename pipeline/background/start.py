@@ -23,7 +23,7 @@ from pipeline.background.errors import (
 )
 from pipeline.background.key_limits import limits_of_key
 from pipeline.background.ownership import ids_not_owned
-from pipeline.background.tasks import waiting_tasks_of
+from pipeline.background.tasks import count_waiting_tasks
 from pipeline.database.instants import database_now
 from pipeline.limits.rate_limit import Rate, Tally, count_against_rate
 from pipeline.models import Producer
@@ -155,7 +155,7 @@ def check_type_to_start(key: str, allowed: Producer | None = None) -> None:
 def _refuse_start_on_overflow(company_id: UUID, more: int) -> None:
     """Refuse work if the backlog of this company or of all is full. Counts only up to the limit."""
     own, whole = settings.TASK_BACKLOG_PER_COMPANY, settings.TASK_BACKLOG_LIMIT
-    if waiting_tasks_of(company_id, most=own) + more > own:
+    if count_waiting_tasks(company_id, most=own) + more > own:
         raise Backlogged(own=True, limit=own, wait=ROOM_AGAIN_SECONDS)
     if site_backlog(whole) + more > whole:
         raise Backlogged(own=False, limit=whole, wait=ROOM_AGAIN_SECONDS)

@@ -62,7 +62,7 @@ def tasks_by_id(company_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Task]:
     return owned_tasks(company_id, None).in_bulk(list(ids))
 
 
-def waiting_tasks_of(company_id: UUID, *, most: int) -> int:
+def count_waiting_tasks(company_id: UUID, *, most: int) -> int:
     """Count a company's waiting tasks, up to `most`."""
     with connection.cursor() as cursor:
         cursor.execute(_WAITING, [company_id, most])
@@ -83,7 +83,7 @@ def task_actor_parts(actor: str) -> tuple[str, UUID | None]:
     return ("system" if kind in _SITES_OWN else "worker"), None
 
 
-def task_actors_named(actors: Iterable[str]) -> dict[str, str]:
+def names_of_task_actors(actors: Iterable[str]) -> dict[str, str]:
     """Return the names of keys, members and schedules that are actors of tasks, in three queries.
 
     A worker is called just that, and operators are called the site: companies do not see the names
@@ -95,9 +95,9 @@ def task_actors_named(actors: Iterable[str]) -> dict[str, str]:
         return [thing for of, thing in parts.values() if of == kind and thing is not None]
 
     names = {
-        "key": _task_actors_of_kind(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
-        "member": _task_actors_of_kind(User, "email", "{}", task_actor_ids("member")),
-        "schedule": _task_actors_of_kind(
+        "key": _names_of_task_actors(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
+        "member": _names_of_task_actors(User, "email", "{}", task_actor_ids("member")),
+        "schedule": _names_of_task_actors(
             Schedule, "name", "the schedule “{}”", task_actor_ids("schedule")
         ),
     }
@@ -107,7 +107,7 @@ def task_actors_named(actors: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _task_actors_of_kind(
+def _names_of_task_actors(
     model: type[ApiKey] | type[User] | type[Schedule], column: str, words: str, ids: list[UUID]
 ) -> dict[UUID | None, str]:
     if not ids:

@@ -16,8 +16,8 @@ _STAFF = "pipeline.pages.staff"
 def allauth_settings(rates: Rates) -> dict[str, Any]:
     """Return Django's settings for allauth. `rates` are the site's rates for codes.
 
-    Emails are limited per client here, and per address by `sign_in_forms.MailForm`. allauth counts
-    in the default cache, so all processes must share that cache.
+    Emails are limited per client here, and per address by `sign_in_forms.SignInEmailForm`. allauth
+    counts in the default cache, so all processes must share that cache.
     """
     rate = rates["code_request"]
     limit = f"{rate[0]}/{rate[1]}s/ip" if rate else None

@@ -15,7 +15,7 @@ _HINT = "Set DATABASE_URL, and EMAIL_URL or EMAIL_BACKEND."
 
 
 @register(Tags.security)
-def check_that_public_site_has_a_database(**_: Any) -> list[CheckMessage]:
+def check_database_of_public_site(**_: Any) -> list[CheckMessage]:
     """Warn at every start if the site looks public but DATABASE_URL is not set."""
     if settings.EMBEDDED_POSTGRES is None or not is_public_site_for_checks():
         return []
@@ -26,7 +26,7 @@ def check_that_public_site_has_a_database(**_: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
-def check_that_deployed_site_is_no_development_site(**_: Any) -> list[CheckMessage]:
+def check_deployed_site(**_: Any) -> list[CheckMessage]:
     """Fail if a deployed site would use features meant for one machine only."""
     found: list[CheckMessage] = []
     if settings.EMBEDDED_POSTGRES is not None:
@@ -43,10 +43,10 @@ def check_that_deployed_site_is_no_development_site(**_: Any) -> list[CheckMessa
 def is_public_site_for_checks() -> bool:
     """Tell whether SITE_URL or ALLOWED_HOSTS name more than this machine."""
     names = [urlsplit(settings.SITE_URL).hostname or "", *settings.ALLOWED_HOSTS]
-    return not all(_is_checked_name_of_this_machine(name.strip("[]")) for name in names)
+    return not all(_is_loopback_site_name(name.strip("[]")) for name in names)
 
 
-def _is_checked_name_of_this_machine(name: str) -> bool:
+def _is_loopback_site_name(name: str) -> bool:
     try:
         return ip_address(name).is_loopback
     except ValueError:
@@ -54,7 +54,7 @@ def _is_checked_name_of_this_machine(name: str) -> bool:
 
 
 @register("environment")
-def check_that_mail_goes_somewhere(**_: Any) -> list[CheckMessage]:
+def check_emails_are_sent(**_: Any) -> list[CheckMessage]:
     """Warn if emails are discarded, because no applicant can then sign in."""
     if settings.EMAIL_BACKEND != NOWHERE:
         return []

@@ -70,11 +70,11 @@ def error_report(event: Any, _hint: Any) -> Any:
     # The text as it stands in the code, without the values put into it.
     report["logentry"] = {"message": (event.get("logentry") or {}).get("message", "")}
     failures = (event.get("exception") or {}).get("values") or []
-    report["exception"] = {"values": [error_report_without_values(each) for each in failures]}
+    report["exception"] = {"values": [strip_values_of_error_report(each) for each in failures]}
     return report
 
 
-def error_report_without_values(failure: dict[str, Any]) -> dict[str, Any]:
+def strip_values_of_error_report(failure: dict[str, Any]) -> dict[str, Any]:
     """Return an exception's type and places, without its message and variables."""
     frames = (failure.get("stacktrace") or {}).get("frames") or []
     kept = [{name: each[name] for name in KEPT_OF_FRAME if name in each} for each in frames]

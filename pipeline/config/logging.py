@@ -18,7 +18,7 @@ _SECRET = re.compile(r"(/(?:confirm|confirm-email|password/reset/key)/)[^/\s\"']
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def log_without_secrets(text: str) -> str:
+def hide_secrets_in_log(text: str) -> str:
     """Remove secrets in URLs from a text, such as those of links in emails."""
     return _SECRET.sub(r"\1…", text)
 
@@ -72,7 +72,7 @@ def _fields_of_log_record(record: logging.LogRecord) -> dict[str, Any]:
     given = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
     given.pop("request", None)  # Django adds it to its lines; as text it would repeat the URL
     fields = {
-        "event": log_without_secrets(record.getMessage()),
+        "event": hide_secrets_in_log(record.getMessage()),
         **log_fields(),
         "logger": record.name,
         "level": record.levelname.lower(),

@@ -34,7 +34,7 @@ def data_dir_of(base: Path, user: pwd.struct_passwd | None) -> Path:
     base = base.resolve()
     if user is None or is_dir_open_to_all(base):
         return base
-    return ROOTS_FOLDER / f"embedded-postgres-{_dir_tag(base)}"
+    return ROOTS_FOLDER / f"embedded-postgres-{_dir_hash(base)}"
 
 
 def socket_dir_of(base: Path) -> Path:
@@ -45,11 +45,11 @@ def socket_dir_of(base: Path) -> Path:
     inside = base / "run"
     too_long = len(os.fsencode(inside)) + SOCKET_NAME_BYTES > SOCKET_PATH_BYTES
     if too_long or re.search(r"""[,'"\\\x00-\x1f]""", str(inside)):
-        return SHORT_FOLDER / f"pg-{os.geteuid()}-{_dir_tag(base)}"
+        return SHORT_FOLDER / f"pg-{os.geteuid()}-{_dir_hash(base)}"
     return inside
 
 
-def _dir_tag(path: Path) -> str:
+def _dir_hash(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
 
 

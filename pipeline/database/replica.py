@@ -147,7 +147,7 @@ def replica_if_current() -> Iterator[bool]:
         yield True
     except _FAILURES as error:
         if not isinstance(error.__cause__, psycopg.errors.QueryCanceled):
-            _leave_replica_alone(replica, error)
+            _stop_reading_replica(replica, error)
         raise
     finally:
         connections[DEFAULT_DB_ALIAS] = usual
@@ -180,21 +180,21 @@ def _is_replica_ready(replica: Any) -> bool:
         committed = committed_place_for_replica()
     except _ANY_ERROR as error:
         # It is in recovery itself, say. The read runs there, and meets errors of its own.
-        _leave_replica_alone(replica, f"the primary does not say what it has committed: {error}")
+        _stop_reading_replica(replica, f"the primary does not say what it has committed: {error}")
         return False
     try:
         state = state_of_replica(replica, committed)
     except _ANY_ERROR as error:
-        _leave_replica_alone(replica, error)
+        _stop_reading_replica(replica, error)
         return False
     if state is ReplicaState.STRANGER:
-        _leave_replica_alone(replica, "it is no replica of this primary")
+        _stop_reading_replica(replica, "it is no replica of this primary")
     elif state is ReplicaState.BEHIND:
         _Rest.until = time.monotonic() + LAG_REST_SECONDS
     return state is ReplicaState.CURRENT
 
 
-def _leave_replica_alone(replica: Any, reason: object) -> None:
+def _stop_reading_replica(replica: Any, reason: object) -> None:
     _Rest.until = time.monotonic() + FAILURE_REST_SECONDS
     log.warning("the replica is left alone, and the primary serves its reads: %s", reason)
     replica.close()

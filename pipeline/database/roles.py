@@ -107,9 +107,9 @@ def role_may_rewrite_log() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def tables_without_rights_for_role() -> list[str]:
+def tables_without_role_rights() -> list[str]:
     """Return the tables on which the role of this connection lacks what `migrate` grants."""
-    return _names_of_tables_for_role(
+    return _read_names_for_roles(
         "SELECT c.relname FROM pg_class c"
         " CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) wanted"
         " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
@@ -121,15 +121,15 @@ def tables_without_rights_for_role() -> list[str]:
     )
 
 
-def owner_roles_of_tables() -> list[str]:
+def roles_owning_tables() -> list[str]:
     """Return the roles that own tables, the one with the most first."""
-    return _names_of_tables_for_role(
+    return _read_names_for_roles(
         "SELECT tableowner FROM pg_tables WHERE schemaname = 'public'"
         " GROUP BY 1 ORDER BY count(*) DESC, 1"
     )
 
 
-def _names_of_tables_for_role(statement: str, parameters: Sequence[str] = ()) -> list[str]:
+def _read_names_for_roles(statement: str, parameters: Sequence[str] = ()) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [name for name, *_ in cursor.fetchall()]

@@ -110,7 +110,7 @@ class DatabaseServer:
         make_dir_private(self.log.parent, self.user)
         make_dir_private(self.socket_dir, self.user)
         if not self.data.exists():
-            self._create(lock)
+            self._create_data(lock)
         # At each start, so that changes to `conf` or the folder apply.
         durability = (
             {} if self._is_durable() else {"synchronous_commit": "off", "full_page_writes": "off"}
@@ -122,9 +122,9 @@ class DatabaseServer:
         path.chmod(0o644)  # despite the umask: the server may run as another user
         with suppress(FileNotFoundError):
             self.log.replace(self.log.with_suffix(".log.1"))
-        self._start_patiently()
+        self._start_with_retries()
 
-    def _create(self, lock: int) -> None:
+    def _create_data(self, lock: int) -> None:
         """Run initdb in a temporary folder, then rename it: an interrupted run leaves nothing."""
         half_made = self.base / "initdb.half-made"
         shutil.rmtree(half_made, ignore_errors=True)
@@ -151,33 +151,33 @@ class DatabaseServer:
     def _is_durable(self) -> bool:
         return self.conf.get("fsync") != "off"
 
-    def _start_patiently(self) -> None:
+    def _start_with_retries(self) -> None:
         for _ in range(START_ATTEMPTS):
-            self._forget_foreign_locks()
+            self._remove_stale_locks()
             started = self._control("start", "-l", self.log, "-t", START_SECONDS)
             if started or self.is_ready():
                 return
-            if not any(words in self._last_words() for words in PASSING):
+            if not any(words in self._end_of_log() for words in PASSING):
                 break
             time.sleep(REST_SECONDS)
         raise ClusterError(
-            f"PostgreSQL did not start; its log, {self.log}, ends with:\n{self._last_words()}"
+            f"PostgreSQL did not start; its log, {self.log}, ends with:\n{self._end_of_log()}"
         )
 
-    def _last_words(self) -> str:
+    def _end_of_log(self) -> str:
         with suppress(OSError):
             return self.log.read_text(errors="replace")[-1500:]
         return "(nothing)"
 
     def stop(self) -> None:
         """Stop the server and wait for its end. Open connections are closed."""
-        self._forget_foreign_locks()  # otherwise another program might be told to stop
+        self._remove_stale_locks()  # otherwise another program might be told to stop
         if (self.data / "postmaster.pid").exists() and not self._control(
             "stop", "-m", "fast", "-t", STOP_SECONDS
         ):
             self._control("stop", "-m", "immediate", "-t", STOP_SECONDS)
 
-    def _forget_foreign_locks(self) -> None:
+    def _remove_stale_locks(self) -> None:
         for lock_file in (self.data / "postmaster.pid", Path(f"{self.socket}.lock")):
             remove_stale_lock(lock_file, self.base)
 

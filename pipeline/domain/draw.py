@@ -9,9 +9,11 @@ the 32 characters of their opaque id.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
+
+from pipeline.domain.errors import DrawRefused
 
 ALGORITHM = "sha256(seed || opaque_id)"
 # A draw is announced at most this long before it.
@@ -21,6 +23,13 @@ LONGEST_TO_DRAW = timedelta(days=90)
 MOST_IN_DRAW = 10_000
 # Of these, the most who have not proved their address, so that invented addresses cannot fill it.
 MOST_UNVERIFIED_IN_DRAW = 5_000
+
+
+def check_draw_time(draw_at: datetime | None, now: datetime) -> None:
+    """Check the time of a draw, if any, that is announced at `now`. Raises DrawRefused."""
+    if draw_at is not None and not now < draw_at <= now + LONGEST_TO_DRAW:
+        days = LONGEST_TO_DRAW.days
+        raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
 
 
 def opaque_id_in_draw(job_id: UUID, application_id: UUID) -> str:

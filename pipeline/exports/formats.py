@@ -120,7 +120,7 @@ def formatted_csv_cell(value: Any) -> Any:
     return value
 
 
-def unformatted_csv_cell(text: str) -> str:
+def undo_format_of_csv_cell(text: str) -> str:
     """Return a cell without the apostrophe of `formatted_csv_cell`, to import what was exported."""
     return text[1:] if text.startswith("'") and formatted_csv_cell(text[1:]) == text else text
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from applicants.models import ERASED
 from pipeline.database.replica import reads_replica
 from pipeline.models import Event
-from tasks.listen import own_session_to_listen
+from tasks.listen import listener_session
 
 # Rows per batch.
 SLICE = 2_000
@@ -79,7 +79,7 @@ def exported_rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
 
     As of one instant: the database keeps the result of the single statement until it has been read.
     """
-    with own_session_to_listen() as database, database.chunked_cursor() as cursor:
+    with listener_session() as database, database.chunked_cursor() as cursor:
         cursor.execute(_APPLICATIONS, {"job": job_id, "erased": ERASED})
         while rows := cursor.fetchmany(SLICE):
             yield from rows

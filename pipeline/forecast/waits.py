@@ -66,7 +66,11 @@ def forecast_waits_of_line(
     then waited for an offer. Whoever left, deferred, or still waits, was seen only for a
     part of it.
     """
-    ends = _ends_of_waits(turns)
+    # When each application stopped waiting, in order, and whether it was for an offer.
+    ends: dict[UUID, list[tuple[float, bool]]] = {}
+    for turn in turns:
+        if turn.place is None or turn.is_deferral:
+            ends.setdefault(turn.application_id, []).append((turn.at, turn.is_offer))
     found = {}
     for position, moments in _waiting_people_at_moments(turns, start, now, list(positions)).items():
         waits, offered = [], set()
@@ -113,12 +117,3 @@ def _waiting_people_at_moments(
             if position <= len(line.order):
                 seen[position].append((moment, line.order[position - 1][1]))
     return seen
-
-
-def _ends_of_waits(turns: Iterable[Turn]) -> dict[UUID, list[tuple[float, bool]]]:
-    """Return when each application stopped waiting, in order, and whether it was for an offer."""
-    ends: dict[UUID, list[tuple[float, bool]]] = {}
-    for turn in turns:
-        if turn.place is None or turn.is_deferral:
-            ends.setdefault(turn.application_id, []).append((turn.at, turn.is_offer))
-    return ends

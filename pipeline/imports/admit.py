@@ -90,16 +90,16 @@ def admit_rows(
         run = lock_import_to_admit(import_id)
         read_file(run)
         if run.check_only and not run.finished_at:
-            leave_check_to_admit(run)
+            admit_after_check(run)
     parts = FIRST_PARTS
     while True:
         try:
             run, batch = _admit_batch(import_id, parts)
         except JobNotOpen:
-            run, batch = _end_admitting_import_early(import_id), Batch([])
+            run, batch = _end_import_early(import_id), Batch([])
         except SandboxFull:
             full = ImportRun.Ending.JOB_FULL
-            run, batch = _end_admitting_import_early(import_id, full), Batch([])
+            run, batch = _end_import_early(import_id, full), Batch([])
         if run.finished_at:
             return run
         after_batch(run)
@@ -124,7 +124,7 @@ def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
         cursor.execute(_TAKE_PARTS, {"file": run.file_id, "parts": parts})
         batch.rows = [row for (part,) in cursor.fetchall() for row in rows_in(bytes(part))]
     if not batch.rows:
-        return _end_admitting_import(run, ImportRun.Ending.COMPLETE), batch
+        return _end_import(run, ImportRun.Ending.COMPLETE), batch
     people = _people_to_admit(run, batch)
     begun = time.perf_counter()
     job = lock_job(run.file.job_id)
@@ -209,7 +209,7 @@ def _count_admitted(run: ImportRun, batch: Batch) -> None:
     run.save(update_fields=["next_row", "accepted", "refused", "admitted_seqs"])
 
 
-def leave_check_to_admit(run: ImportRun) -> None:
+def admit_after_check(run: ImportRun) -> None:
     """Forget what a check found, so that the rows of a locked import are admitted from now on."""
     ImportRefusal.objects.filter(run=run).delete()
     run.check_only, run.next_row, run.refused = False, 0, 0
@@ -217,25 +217,23 @@ def leave_check_to_admit(run: ImportRun) -> None:
 
 
 @transaction.atomic(durable=True)
-def _end_admitting_import_early(
-    import_id: UUID, ending: ImportRun.Ending | None = None
-) -> ImportRun:
+def _end_import_early(import_id: UUID, ending: ImportRun.Ending | None = None) -> ImportRun:
     """End an import into a full, closed or paused job. The remaining rows stay in the file."""
     run = lock_import_to_admit(import_id)
     if run.finished_at:
         return run
     status = Job.objects.values_list("status", flat=True).get(id=run.file.job_id)
     ending = ending or _ENDINGS.get(JobStatus(status))
-    return _end_admitting_import(run, ending) if ending else run  # it was opened again just now
+    return _end_import(run, ending) if ending else run  # it was opened again just now
 
 
-def _end_admitting_import(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
+def _end_import(run: ImportRun, ending: ImportRun.Ending) -> ImportRun:
     run.ending = ending
     ImportRun.objects.filter(file_id=run.file_id).update(ending=ending, finished_at=Now())
     run.refresh_from_db(fields=["finished_at"])
     return run
 
 
-def rows_left_to_admit(run: ImportRun) -> int:
+def count_rows_to_admit(run: ImportRun) -> int:
     """Return the number of rows that were neither accepted nor refused."""
     return run.total_rows - run.next_row

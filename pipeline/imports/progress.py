@@ -82,7 +82,7 @@ def progress_of_import_task(company_id: UUID, task_id: UUID) -> ImportProgress:
     )
 
 
-def imports_into(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRun]:
+def imports_into_job(company_id: UUID, job_id: UUID, *, limit: int) -> list[ImportRun]:
     """Return the last imports into a company's job, newest first."""
     runs = ImportRun.objects.filter(file__company_id=company_id, file__job_id=job_id)
     return list(runs.select_related("file").order_by("-file_id")[:limit])

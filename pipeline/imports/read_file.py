@@ -50,7 +50,7 @@ def read_file(run: ImportRun) -> None:
     run.refresh_from_db()
 
 
-def unread_files() -> QuerySet[ImportRun]:
+def imports_with_unread_files() -> QuerySet[ImportRun]:
     """Return the imports that no worker has read yet, small files first."""
     return ImportRun.objects.filter(is_read=False).order_by("file__size_bytes", "file_id")
 

@@ -85,7 +85,7 @@ def report_of_refused_rows(seen: ImportProgress) -> Iterator[bytes]:
     yield from formatted_pieces(lines, characters=PIECE, first_at_once=False)
 
 
-def words_for_import_refusal(reason: str) -> str:
+def import_refusal_in_words(reason: str) -> str:
     """Return the text of a refusal.
 
     An unknown reason, from a later release, is returned as it is.
@@ -94,5 +94,5 @@ def words_for_import_refusal(reason: str) -> str:
 
 
 def _refused_import_row(row: int, name: str, email: str, code: str) -> dict[str, object]:
-    words = LEFT_WORDS.get(code) or words_for_import_refusal(code)
+    words = LEFT_WORDS.get(code) or import_refusal_in_words(code)
     return {"row": row, "name": name, "email": email, "reason": words, "code": str(code)}

@@ -14,7 +14,7 @@ from pipeline.background.start import TaskRequest, check_type_to_start, start_ta
 from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.states import Actor
 from pipeline.files.write import FILE_KEPT_DAYS
-from pipeline.imports.admit import leave_check_to_admit, lock_import_to_admit
+from pipeline.imports.admit import admit_after_check, lock_import_to_admit
 from pipeline.imports.store import store_import
 from pipeline.models import ImportRun, StoredFile
 from tasks.enqueue import Enqueued, enqueue
@@ -43,7 +43,7 @@ def start_import(
     `file_id`, repeating the call is harmless. Raises the errors of `store_import` and
     `start_tasks`.
     """
-    if first := _import_started_before(company_id, file_id):
+    if first := _earlier_start_of_import(company_id, file_id):
         return first
     check_type_to_start(IMPORT, limits_of_key(key_id))  # before reading everything
     try:
@@ -67,13 +67,13 @@ def start_import(
                 )
             StoredFile.objects.filter(id=import_id).update(task_id=task.id)
     except IntegrityError:  # another attempt was still running
-        if first := _import_started_before(company_id, file_id):
+        if first := _earlier_start_of_import(company_id, file_id):
             return first
         raise
     return task
 
 
-def _import_started_before(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
+def _earlier_start_of_import(company_id: UUID, file_id: UUID | None) -> Enqueued | None:
     """Return the task that an earlier attempt started. File and task are committed together."""
     imports = StoredFile.objects.filter(purpose=StoredFile.Purpose.IMPORT, task_id__isnull=False)
     found = imports.filter(company_id=company_id, id=file_id).first() if file_id else None
@@ -97,7 +97,7 @@ def start_checked_import(
         raise StoredFileNotFound
     if not run.check_only or run.finished_at:
         return None
-    leave_check_to_admit(run)
+    admit_after_check(run)
     ImportRun.objects.filter(file_id=import_id).update(started_by=actor.id)
     order = TaskRequest(IMPORT, {"import_id": str(import_id)})
     (task,) = start_tasks(company_id=company_id, producer=producer, requests=[order])

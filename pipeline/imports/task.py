@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from pipeline.imports.admit import admit_rows, rows_left_to_admit
+from pipeline.imports.admit import admit_rows, count_rows_to_admit
 from pipeline.imports.check import check_import_rows
 from pipeline.imports.start import CHECK, IMPORT
 from pipeline.imports.undo import UNDO, undo_import
@@ -42,12 +42,12 @@ def import_applications_in_task(payload: dict[str, Any], context: Context) -> di
     are tasks of their own, written with each batch.
     """
 
-    def report_batch_of_import_task(run: ImportRun) -> None:
+    def report_import_in_task(run: ImportRun) -> None:
         note = f"{run.accepted:,} accepted, {run.refused:,} refused"
         context.progress(run.next_row, run.total_rows, note)
 
     return result_of_import_task(
-        _run_on_import(admit_rows, payload, context, report_batch_of_import_task)
+        _run_on_import(admit_rows, payload, context, report_import_in_task)
     )
 
 
@@ -63,10 +63,10 @@ def import_applications_in_task(payload: dict[str, Any], context: Context) -> di
 def check_import_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """Check a file without admitting anybody. Returns the numbers of good and refused rows."""
 
-    def report_batch_of_check_task(run: ImportRun) -> None:
+    def report_check_in_task(run: ImportRun) -> None:
         context.progress(run.next_row, run.total_rows, f"{run.refused:,} would be refused")
 
-    run = _run_on_import(check_import_rows, payload, context, report_batch_of_check_task)
+    run = _run_on_import(check_import_rows, payload, context, report_check_in_task)
     return {"checked": run.next_row, "refused": run.refused, "total": run.total_rows}
 
 
@@ -83,10 +83,10 @@ def check_import_in_task(payload: dict[str, Any], context: Context) -> dict[str,
 def undo_import_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """Undo an import. Returns how many people it removed, of those who could be."""
 
-    def report_batch_of_undo_task(run: ImportRun) -> None:
+    def report_undo_in_task(run: ImportRun) -> None:
         context.progress(min(run.undone, run.undo_total), max(1, run.undo_total))
 
-    run = _run_on_import(undo_import, payload, context, report_batch_of_undo_task)
+    run = _run_on_import(undo_import, payload, context, report_undo_in_task)
     return {"undone": run.undone, "accepted": run.accepted}
 
 
@@ -113,6 +113,6 @@ def result_of_import_task(run: ImportRun) -> dict[str, Any]:
         "accepted": run.accepted,
         "refused": run.refused,
         "total": run.total_rows,
-        "left": rows_left_to_admit(run),
+        "left": count_rows_to_admit(run),
         "ending": run.ending or "STOPPED",
     } | ({"trouble": run.trouble} if run.trouble else {})

@@ -72,7 +72,7 @@ def start_undo_of_import(
         ImportRun.objects.filter(file_id=import_id).update(
             undo_by=actor.id,
             undo_task_id=task.id,
-            undo_total=run.undone + len(_removable_to_undo(run)),
+            undo_total=run.undone + len(_applications_to_undo(run)),
             finished_at=run.finished_at or seen.now,
         )
     ids = {"company": str(company_id), "import": str(import_id)}
@@ -95,9 +95,9 @@ def undo_import(
     run = ImportRun.objects.select_related("file").get(file_id=import_id)
     if run.undo_by is None or run.undo_ended_at:
         return run
-    left = _removable_to_undo(run)
+    left = _applications_to_undo(run)
     while left and not is_cancelled():
-        _remove_to_undo(import_id, run.file.job_id, left[:SLICE])
+        _remove_applications_to_undo(import_id, run.file.job_id, left[:SLICE])
         left = left[SLICE:]
         run.refresh_from_db()
         after_batch(run)
@@ -108,11 +108,11 @@ def undo_import(
 
 
 @line_transaction
-def _remove_to_undo(import_id: UUID, job_id: UUID, ids: Sequence[UUID]) -> None:
+def _remove_applications_to_undo(import_id: UUID, job_id: UUID, ids: Sequence[UUID]) -> None:
     run = lock_import_to_admit(import_id)
     job = lock_job(job_id)
     settle_due(job, only_ends=True)
-    found = set(_removable_to_undo(run, among=ids))
+    found = set(_applications_to_undo(run, among=ids))
     still = [each for each in ids if each in found]
     values: Any = {"job": job_id, "applications": still}
     (rows,) = fetch_in_one_trip(sql.READ_APPLICATIONS, parameters=values)
@@ -130,7 +130,7 @@ def _remove_to_undo(import_id: UUID, job_id: UUID, ids: Sequence[UUID]) -> None:
         ImportRun.objects.filter(file_id=import_id).update(undone=undone)
 
 
-def _removable_to_undo(run: ImportRun, *, among: Sequence[UUID] | None = None) -> list[UUID]:
+def _applications_to_undo(run: ImportRun, *, among: Sequence[UUID] | None = None) -> list[UUID]:
     seqs = run.admitted_seqs or []
     values: dict[str, Any] = {
         "job": run.file.job_id,

@@ -81,9 +81,9 @@ class RequestLog:
     def __init__(self, *, gap_seconds: float = GAP_SECONDS) -> None:
         self.gap_seconds = gap_seconds
         self.is_on = False
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         """Reset the state in a child process: notes and thread are its parent's."""
         self._waiting: deque[RequestNote] = deque()
         self._thread: threading.Thread | None = None
@@ -182,7 +182,7 @@ def write_request_notes(notes: Sequence[RequestNote]) -> None:
 
 
 request_log = RequestLog()
-os.register_at_fork(after_in_child=request_log._forget)
+os.register_at_fork(after_in_child=request_log._reset)
 
 
 def start_request_log() -> None:

@@ -180,7 +180,7 @@ def _execute_idempotency_statement(statement: str, parameters: dict[str, Any]) -
         cursor.execute(f"{_WITHOUT_WAITING_FOR_THE_DISK}; {statement}", parameters)
 
 
-class UnsettledClaims:
+class UnsettledIdempotencyClaims:
     """Settlements of this process that wait for the database; a thread writes them.
 
     Each is dropped when its claim has expired, or if it fails although the database is there. A
@@ -188,9 +188,9 @@ class UnsettledClaims:
     """
 
     def __init__(self) -> None:
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         """Reset the state in a child process: thread and connection are its parent's."""
         self._guard = threading.Lock()
         self._waiting: deque[tuple[float, str, dict[str, Any]]] = deque(maxlen=MOST_UNSETTLED)
@@ -226,5 +226,5 @@ class UnsettledClaims:
         connection.close()
 
 
-unsettled = UnsettledClaims()
-os.register_at_fork(after_in_child=unsettled._forget)
+unsettled = UnsettledIdempotencyClaims()
+os.register_at_fork(after_in_child=unsettled._reset)

@@ -65,7 +65,7 @@ def admit(
     make_move(job, application, move, actor=actor, facts=facts)
     end = application.verify_by or (job.seats_free and application.eligible_at)
     if end:
-        job.due(end)
+        job.note_due(end)
     return application
 
 
@@ -138,6 +138,6 @@ def offer_free_seat_on_admission(
     if job.status is not JobStatus.OPEN or not job.seats_free or job.awaits_draw:
         return
     if application.held_until and application.held_until > job.now:
-        job.due(application.held_until)
+        job.note_due(application.held_until)
     else:
         promote(job, application, cause_seq=cause_seq)

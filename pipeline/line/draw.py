@@ -12,7 +12,7 @@ from pipeline.line.effects import ticket_as_effect
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import make_move, record_job_move
+from pipeline.line.moves import make_job_move, make_move
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.write import write
 
@@ -27,16 +27,14 @@ def draw_if_due(job: LockedJob) -> int | None:
     if not job.awaits_draw or job.draw_at is None or job.status is JobStatus.DRAFT:
         return None
     if job.draw_at > job.now:
-        job.due(job.draw_at)
+        job.note_due(job.draw_at)
         return None
     (rows,) = fetch_in_one_trip(sql.READ_ALL_WAITING, parameters={"job": job.id})
     read = [job.attach(locked_application(row)) for row in rows]
     people = {each.id: each for each in read if each.ticket is not None}  # not who has just lapsed
     seed, job.drawn_at = draw_seed(bytes(job.chain_head), logged_time(job.now)), job.now
     facts = {"seed": seed.hex(), "algorithm": ALGORITHM, "drawn": len(people)}
-    entry = record_job_move(
-        job, EventType.DRAWN, actor=SYSTEM, effective_at=job.draw_at, facts=facts
-    )
+    entry = make_job_move(job, EventType.DRAWN, actor=SYSTEM, effective_at=job.draw_at, facts=facts)
     job.head_ticket = job.next_ticket
     why: Any = {"cause_seq": entry.seq, "effective_at": job.draw_at}
     for application_id in drawn_order(seed, job.id, people):

@@ -49,7 +49,7 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
         application.promoted_at = job.now
         application.acknowledge_by = job.policy.deadline(job.now, job.zones.get(application.id, ""))
         application.eligible_at = None
-        job.due(application.acknowledge_by)
+        job.note_due(application.acknowledge_by)
     elif move is Move.ACKNOWLEDGE:
         application.acknowledged_at = job.now
     elif application.status == Status.WAITLIST:

@@ -53,5 +53,5 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
             if person.status == Status.WAITLIST and person.held_until and person.is_verified
         ]
         if ends:
-            job.due(min(ends))
+            job.note_due(min(ends))
     return len(chosen)

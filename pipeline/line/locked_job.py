@@ -115,7 +115,7 @@ class LockedJob:
         """Return the quiet hours of an application's person under the present policy, if any."""
         return self.policy.quiet_hours(self.zones.get(application.id, ""))
 
-    def due(self, moment: datetime) -> None:
+    def note_due(self, moment: datetime) -> None:
         """Make the job due at `moment`, unless it is due earlier."""
         self.next_due_at = min(moment, self.next_due_at or moment)
 

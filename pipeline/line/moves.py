@@ -1,6 +1,6 @@
 """Moves on a locked job. Each changes rows in memory, updates the counters and logs one event.
 
-Moves of applications go through `make_move`, changes of the job itself through `record_job_move`.
+Moves of applications go through `make_move`, changes of the job itself through `make_job_move`.
 `pipeline.line.write.write` then writes them to the database.
 """
 
@@ -107,7 +107,7 @@ def promote(
     make_move(job, application, Move.ACKNOWLEDGE, cause_seq=cause, facts=accepted)
 
 
-def record_job_move(
+def make_job_move(
     job: LockedJob,
     event: EventType,
     *,

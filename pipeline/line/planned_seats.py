@@ -9,7 +9,7 @@ from jobs.models import MAX_CAPACITY
 from pipeline.domain.states import PLANNED_SEATS, SYSTEM, EventType
 from pipeline.line import sql
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import record_job_move
+from pipeline.line.moves import make_job_move
 from pipeline.models import PlannedSeats
 
 
@@ -30,7 +30,7 @@ def change_planned_seats(job: LockedJob, rows: list[Any]) -> None:
         job.capacity = min(max(before + plan.seats, 1), MAX_CAPACITY)
         if job.capacity != before:
             facts = {PLANNED_SEATS: str(plan.id)}
-            entry = record_job_move(
+            entry = make_job_move(
                 job, EventType.CAPACITY_CHANGED, actor=SYSTEM, effective_at=at, facts=facts
             )
             job.freed_by.extend([entry.seq] * (job.seats_free - free))
@@ -45,4 +45,4 @@ def change_planned_seats(job: LockedJob, rows: list[Any]) -> None:
             heappush(due, (plan.next_at, plan.id, plan))
             continue
         plan.save(update_fields=["done", "next_at"])
-        job.due(plan.next_at)
+        job.note_due(plan.next_at)

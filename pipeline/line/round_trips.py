@@ -21,10 +21,10 @@ def fetch_in_one_trip(*texts: str, parameters: Parameters, commit: bool = False)
     outer transaction (a test's), there is only a savepoint, which is left to Django. Raises
     IntegrityError, and django.db.OperationalError if a lock is not obtained in time.
     """
-    return run_prepared([_statement_of_trip(text) for text in texts], parameters, commit=commit)
+    return run_prepared([_round_trip_statement(text) for text in texts], parameters, commit=commit)
 
 
 @cache
-def _statement_of_trip(text: str) -> PreparedStatement[Row]:
+def _round_trip_statement(text: str) -> PreparedStatement[Row]:
     """Return the statement, cached: texts are few, and built only from names in the code."""
     return PreparedStatement(text, prepared_row)

@@ -10,6 +10,7 @@ had come at every single deadline, because there time that passed is no outage.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from jobs.models import JobStatus
@@ -141,3 +142,11 @@ def _read_to_settle(statement: str, job: LockedJob, *, most: int) -> list[Applic
         statement, parameters={"job": job.id, "head": job.head_ticket, "most": most}
     )
     return [job.attach(locked_application(row)) for row in rows]
+
+
+def settle_open_or_closed_job(job: LockedJob) -> int:
+    """Settle a job; one of a sandbox only in part, if its clock went far. The rest stays due."""
+    before = job.seq
+    with suppress(ClockMoving, SandboxFull):
+        return settle_closed_job(job) if job.status is JobStatus.CLOSED else settle_due(job)
+    return job.seq - before

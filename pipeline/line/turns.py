@@ -92,7 +92,7 @@ class Turns(Generic[V, R]):
             waiting = self._waiting[job_id]
             others = [waiting.popleft() for _ in range(min(len(waiting), LARGEST_BATCH - 1))]
         try:
-            self._do(job_id, [first, *others])
+            self._do_batch(job_id, [first, *others])
         finally:
             with self._guard:
                 heir = self._waiting[job_id].popleft() if self._waiting[job_id] else None
@@ -103,7 +103,7 @@ class Turns(Generic[V, R]):
             for turn in [*others, *([heir] if heir else [])]:
                 turn.called.set()
 
-    def _do(self, job_id: UUID, batch: Sequence[Turn[V, R]]) -> None:
+    def _do_batch(self, job_id: UUID, batch: Sequence[Turn[V, R]]) -> None:
         """Run a batch. After an unexpected error, run its requests one by one.
 
         There is no second run if the job was busy or the connection was lost: that affects all of
@@ -117,7 +117,7 @@ class Turns(Generic[V, R]):
             is_lost = isinstance(error, OperationalError | InterfaceError)
             if len(batch) > 1 and isinstance(error, Exception) and not is_lost:
                 for turn in batch:
-                    self._do(job_id, [turn])
+                    self._do_batch(job_id, [turn])
                 return
             first, *others = batch
             first.error = error

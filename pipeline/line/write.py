@@ -47,7 +47,7 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     if tasks:
         values["tasks"], job.wrote_tasks = enqueue_parameter(tasks)[0], True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
-    texts = [joined_writes(*parts, with_tasks=bool(tasks))]
+    texts = [write_statement(*parts, with_tasks=bool(tasks))]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
         texts.append(sql.NOTIFY_DUE)
@@ -81,7 +81,7 @@ def _set_standings_to_write(job: LockedJob, positions: dict[UUID, int]) -> None:
 
 
 @cache
-def joined_writes(*parts: tuple[str, str], with_tasks: bool = False) -> str:
+def write_statement(*parts: tuple[str, str], with_tasks: bool = False) -> str:
     """Join statements into one. The same parts give the same text, which is prepared once."""
     named = [f"{name} AS ({text})" for name, text in parts] + [ENQUEUE_PARTS] * with_tasks
     written = " RETURNING (SELECT count(*) FROM tasks_given)" if with_tasks else ""

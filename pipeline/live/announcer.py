@@ -39,9 +39,9 @@ class Announcer:
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self.idle_seconds = idle_seconds
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         """Reset the state in a child process: thread and connection are its parent's."""
         self._news = threading.Condition()
         self._latest: dict[UUID, int] = {}
@@ -122,7 +122,7 @@ class Announcer:
 
 
 announcer = Announcer()
-os.register_at_fork(after_in_child=announcer._forget)
+os.register_at_fork(after_in_child=announcer._reset)
 
 
 def start_announcing() -> None:

@@ -76,7 +76,7 @@ class HubWatcher:
         self.news[job] = seq
         self._wake.set()
 
-    def had_better_look(self) -> None:
+    def note_missed_changes(self) -> None:
         """Note that changes may have been missed."""
         self.missed = True
         self._wake.set()
@@ -145,9 +145,9 @@ class Hub:
         for job in watcher.jobs:
             self._of_job.setdefault(job, set()).add(watcher)
         if self._listening is None:
-            self._listening = asyncio.get_running_loop().create_task(self._listen_on())
+            self._listening = asyncio.get_running_loop().create_task(self._keep_listening())
         elif self._heard.may_have_changed(watcher):
-            watcher.had_better_look()
+            watcher.note_missed_changes()
 
     def _remove(self, watcher: HubWatcher) -> None:
         self._watchers.discard(watcher)
@@ -171,7 +171,7 @@ class Hub:
             if task:
                 task.cancel()
 
-    async def _listen_on(self) -> None:
+    async def _keep_listening(self) -> None:
         """Listen until cancelled. After each (re)connection, every page reloads."""
         waits = ListenerWaits()
         while True:
@@ -180,7 +180,7 @@ class Hub:
                     waits.reset()
                     self._heard = _HubNews()
                     for watcher in self._watchers:
-                        watcher.had_better_look()
+                        watcher.note_missed_changes()
                     await self._pass_on(session)
             except (psycopg.Error, OSError) as error:
                 log.warning("the live pages lost their database connection: %s", error)
@@ -248,6 +248,6 @@ async def _hub_connection() -> psycopg.AsyncConnection[Any]:
 
 
 @cache
-def process_hub() -> Hub:
+def hub_of_process() -> Hub:
     """Return this process's only hub, which listens from its first stream on."""
     return Hub()

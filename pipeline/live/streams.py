@@ -15,7 +15,7 @@ from django.http import parse_cookie
 
 from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, HubWatcher
-from pipeline.web.asgi_types import Message, Receive, Send, until_asgi_client_gone
+from pipeline.web.asgi_types import Message, Receive, Send, wait_for_asgi_disconnect
 from pipeline.web.client_address import network_of_client_address
 
 PREFIX = "/live/"
@@ -60,7 +60,7 @@ async def _stream_news(watcher: HubWatcher, receive: Receive, send: Send) -> Non
     await send({"type": "http.response.start", "status": 200, "headers": [*_ALWAYS, *kind]})
     await _write_to_stream(send, f"retry: {random.randint(*RETRY_MS)}\n\n")  # noqa: S311  no secret
 
-    gone = ensure_future(until_asgi_client_gone(receive))
+    gone = ensure_future(wait_for_asgi_disconnect(receive))
     gone.add_done_callback(lambda _: watcher.close_stream())
     try:
         while not watcher.is_over:

@@ -18,28 +18,28 @@ _SALT = "pipeline.notifications.confirm"
 _UNSUBSCRIBE = "pipeline.notifications.unsubscribe"
 
 
-class Offer(NamedTuple):
-    """Offer of a seat to an application by the event with this seq."""
+class LinkedOffer(NamedTuple):
+    """Offer of a seat to an application by the event with this seq, as a link names it."""
 
     application_id: UUID
     seq: int
 
 
-def make_offer_link_token(offer: Offer) -> str:
+def make_offer_link_token(offer: LinkedOffer) -> str:
     """Sign an offer; the token proves that its bearer received the email."""
     return signing.dumps([offer.application_id.hex, offer.seq], salt=_SALT)
 
 
-def read_offer_link_token(token: str) -> Offer | None:
+def read_offer_link_token(token: str) -> LinkedOffer | None:
     """Return the offer in a token; None if the token is forged or older than MAX_AGE."""
     try:
         application_id, seq = signing.loads(token, salt=_SALT, max_age=MAX_AGE)
     except signing.BadSignature:
         return None
-    return Offer(UUID(application_id), seq)
+    return LinkedOffer(UUID(application_id), seq)
 
 
-def confirm_link(offer: Offer) -> str:
+def confirm_link(offer: LinkedOffer) -> str:
     """Return the address where the recipient of the email confirms a seat."""
     return f"{settings.SITE_URL}/confirm/{make_offer_link_token(offer)}/"
 

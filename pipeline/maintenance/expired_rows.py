@@ -28,7 +28,7 @@ SELECT id FROM pipeline_pendingdecision WHERE finished_at IS NOT NULL
 """  # noqa: S608  of a constant
 
 
-def _remove_some_expired_rows(table: str, key: str, condition: str, *, order: str = "") -> str:
+def _expired_rows_sql(table: str, key: str, condition: str, *, order: str = "") -> str:
     """Return SQL that removes some rows that meet a condition, in index order if given."""
     chosen = f"SELECT {key} FROM {table} WHERE {condition} {order} LIMIT %(batch)s"  # noqa: S608 -- of texts that stand below
     return (
@@ -37,17 +37,17 @@ def _remove_some_expired_rows(table: str, key: str, condition: str, *, order: st
     )
 
 
-def _remove_some_aged_rows(table: str, column: str) -> str:
+def _aged_rows_sql(table: str, column: str) -> str:
     """Return SQL that removes some rows of webhooks that are older than they are kept."""
     condition = f"{column} <= clock_timestamp() - interval '{WEBHOOKS_DAYS} days'"
-    return _remove_some_expired_rows(table, "id", condition, order=f"ORDER BY {column}")
+    return _expired_rows_sql(table, "id", condition, order=f"ORDER BY {column}")
 
 
 # What is removed: each kind with its statement and the most rows it removes. A file's parts and
 # import records are removed before the file.
 STATEMENTS: dict[str, tuple[str, int]] = {
     "answers": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "pipeline_idempotencyrecord",
             "id",
             "expires_at <= clock_timestamp()",
@@ -56,11 +56,11 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "rates": (
-        _remove_some_expired_rows("pipeline_throttle", "id", "empty_at <= clock_timestamp()"),
+        _expired_rows_sql("pipeline_throttle", "id", "empty_at <= clock_timestamp()"),
         BATCH,
     ),
     "sessions": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "django_session",
             "session_key",
             "expire_date <= clock_timestamp()",
@@ -69,7 +69,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "tokens": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "applicants_applicanttoken",
             "id",
             "expires_at <= clock_timestamp()",
@@ -78,7 +78,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "portal_tokens": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "pipeline_portaltoken",
             "id",
             "expires_at <= clock_timestamp()",
@@ -87,7 +87,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "requests": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "pipeline_requestrecord",
             "id",
             f"at <= clock_timestamp() - interval '{REQUESTS_DAYS} days'",
@@ -95,7 +95,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "notices": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "applicants_devicenotice",
             "id",
             f"at <= clock_timestamp() - interval '{NOTICES_DAYS} days'",
@@ -104,7 +104,7 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "codes": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "applicants_signincode",
             "address",
             "counted_until <= clock_timestamp() AND expires_at <= clock_timestamp()",
@@ -112,10 +112,10 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
-    "attempts": (_remove_some_aged_rows("pipeline_webhookattempt", "at"), BATCH),
-    "deliveries": (_remove_some_aged_rows("pipeline_webhookdelivery", "created_at"), BATCH),
+    "attempts": (_aged_rows_sql("pipeline_webhookattempt", "at"), BATCH),
+    "deliveries": (_aged_rows_sql("pipeline_webhookdelivery", "created_at"), BATCH),
     "private_emails": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "applicants_privateemail",
             "id",
             "expires_at <= clock_timestamp()",
@@ -124,13 +124,11 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "decision_items": (
-        _remove_some_expired_rows(
-            "pipeline_decisionitem", "id", f"decision_id IN ({_OLD_DECISIONS})"
-        ),
+        _expired_rows_sql("pipeline_decisionitem", "id", f"decision_id IN ({_OLD_DECISIONS})"),
         BATCH,
     ),
     "decisions": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "pipeline_pendingdecision",
             "id",
             f"id IN ({_OLD_DECISIONS}) AND NOT EXISTS (SELECT FROM pipeline_decisionitem item"
@@ -139,11 +137,11 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "refusals": (
-        _remove_some_expired_rows("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"),
+        _expired_rows_sql("pipeline_importrefusal", "id", f"run_id IN ({_OVER})"),
         BATCH,
     ),
     "imports": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "pipeline_importrun",
             "file_id",
             f"file_id IN ({_OVER}) AND NOT EXISTS (SELECT FROM pipeline_importrefusal refusal"
@@ -152,11 +150,11 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         BATCH,
     ),
     "parts": (
-        _remove_some_expired_rows("pipeline_storedpart", "id", f"file_id IN ({_OVER})"),
+        _expired_rows_sql("pipeline_storedpart", "id", f"file_id IN ({_OVER})"),
         PARTS,
     ),
     "files": (
-        _remove_some_expired_rows(
+        _expired_rows_sql(
             "pipeline_storedfile",
             "id",
             "expires_at <= clock_timestamp()"

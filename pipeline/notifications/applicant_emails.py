@@ -72,7 +72,7 @@ def send_applicant_email(cause: Cause) -> str:
         return "NONE"
     offer, deadline = _offer_in_applicant_email(event)
     facts = applicant_email_facts(application, offer)
-    message = _composed_applicant_email(cause.reminder, event, facts)
+    message = _applicant_email_message(cause.reminder, event, facts)
     was_drawn_a_seat = event.event == EventType.PLACED and application.status != Status.WAITLIST
     if message is None or was_drawn_a_seat:  # the offer has an email of its own
         return "NONE"
@@ -95,7 +95,7 @@ def send_applicant_email(cause: Cause) -> str:
         deadline = application.acknowledge_by  # the one that the text names
     attach_rendered_deadline(email, message, offer=offer, deadline=deadline, now=database_now())
     try:
-        message_id = mail.hand_over_mail(email)
+        message_id = mail.hand_mail_to_server(email)
     except mail.Refused as refused:
         return _note_applicant_email_state(row, EmailState.FAILED, problem=refused.code)
     finally:
@@ -146,7 +146,7 @@ def zone_for_applicant_emails(person: Applicant) -> tzinfo:
         return UTC
 
 
-def applicant_email_facts(application: Application, offer: links.Offer | None) -> Facts:
+def applicant_email_facts(application: Application, offer: links.LinkedOffer | None) -> Facts:
     """Collect the names, links and times for the emails about an application."""
     waits = application.status == Status.WAITLIST
     seen = read_application(application.id) if waits else None
@@ -189,7 +189,7 @@ def recorded_applicant_email(row: Email) -> Message | None:
         return None
     offer, deadline = _offer_in_applicant_email(event)
     facts = replace(applicant_email_facts(application, offer), deadline=deadline)
-    return _composed_applicant_email(reminder, event, facts)
+    return _applicant_email_message(reminder, event, facts)
 
 
 def _application_and_event_to_email(cause: Cause) -> tuple[Application | None, Event | None]:
@@ -201,7 +201,7 @@ def _application_and_event_to_email(cause: Cause) -> tuple[Application | None, E
     return application, events.filter(seq=cause.seq).first()
 
 
-def _offer_in_applicant_email(event: Event) -> tuple[links.Offer | None, datetime | None]:
+def _offer_in_applicant_email(event: Event) -> tuple[links.LinkedOffer | None, datetime | None]:
     """Return the offer that an event makes or is about, and its last deadline."""
     earlier = Event.objects.filter(application_id=event.application_id, seq__lte=event.seq)
     deadline: datetime | None = None
@@ -209,11 +209,11 @@ def _offer_in_applicant_email(event: Event) -> tuple[links.Offer | None, datetim
         if deadline is None and each.data.get("deadline"):
             deadline = datetime.fromisoformat(each.data["deadline"])
         if event_has_offer_message(each) and each.application_id:
-            return links.Offer(each.application_id, each.seq), deadline
+            return links.LinkedOffer(each.application_id, each.seq), deadline
     return None, None
 
 
-def _composed_applicant_email(reminder: str, event: Event, facts: Facts) -> Message | None:
+def _applicant_email_message(reminder: str, event: Event, facts: Facts) -> Message | None:
     if reminder == YES:
         return yes_ends_message(event, facts)
     if not reminder:

@@ -234,7 +234,7 @@ def _send_company_email(member: Membership, message: Message, what: str, task_id
     )
     render_unsubscribe_header(email, unsubscribe_link(what, member.id))
     try:
-        mail.hand_over_mail(email)
+        mail.hand_mail_to_server(email)
     except mail.Refused:
         return "refused"
     return "sent"

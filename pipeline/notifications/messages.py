@@ -102,12 +102,14 @@ def _applied_message(event: EventForMail, facts: Facts) -> Message:
     by_company = event.actor_kind == ActorKind.COMPANY
     if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
         return _offer_message(
-            event, facts, *([_message_to_put_forward(facts)] if by_company else [])
+            event, facts, *([_message_to_person_put_forward(facts)] if by_company else [])
         )
     follow = Paragraph(_TRACK, facts.application_link, "My application")
     if by_company:
         subject = f"You were put forward for “{facts.job_title}” at {facts.company}"
-        return _message_from_timeline(event, facts, subject, follow, _message_to_put_forward(facts))
+        return _message_from_timeline(
+            event, facts, subject, follow, _message_to_person_put_forward(facts)
+        )
     subject = f"You have applied for “{facts.job_title}” at {facts.company}"
     return _message_from_timeline(event, facts, subject, *_message_about_place(facts), follow)
 
@@ -137,7 +139,7 @@ def _message_about_place(facts: Facts) -> list[Paragraph]:
     return [Paragraph(f"Your place in line now: {facts.place:,}. {facts.prospect}".strip())]
 
 
-def _message_to_put_forward(facts: Facts) -> Paragraph:
+def _message_to_person_put_forward(facts: Facts) -> Paragraph:
     """Explain the email to a person who never applied, and how to opt out."""
     return Paragraph(
         f"You are receiving this because {facts.company} put you forward for this job with this"

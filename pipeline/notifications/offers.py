@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from jobs.models import Job
-from jobs.quiet_hours import QuietHours, deadline_after, running_time
+from jobs.quiet_hours import QuietHours, deadline_outside_quiet_hours, time_outside_quiet_hours
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import TIME_ZONE
@@ -58,12 +58,14 @@ class OfferTimes(NamedTuple):
 def offer_checkpoints(times: OfferTimes) -> list[tuple[datetime, str]]:
     """Return when to look at an offer and what for, in order. No reminder is in quiet hours."""
     offered_at, deadline, quiet = times
-    window = running_time(offered_at, deadline, quiet)
+    window = time_outside_quiet_hours(offered_at, deadline, quiet)
     found = [(deadline - min(LONGEST_GUARD, (deadline - offered_at) / 10), GUARD)]
     if window >= LEAST_FOR_HOUR:
-        found.append((deadline_after(offered_at, window - timedelta(hours=1), quiet), HOUR))
+        found.append(
+            (deadline_outside_quiet_hours(offered_at, window - timedelta(hours=1), quiet), HOUR)
+        )
     if window >= LEAST_FOR_HALF:
-        found.append((deadline_after(offered_at, window / 2, quiet), HALF))
+        found.append((deadline_outside_quiet_hours(offered_at, window / 2, quiet), HALF))
     return sorted(found)
 
 
@@ -142,8 +144,10 @@ def extend_offer_for_email_delay(application_id: UUID, seq: int) -> bool:
         return False
     zone = event.data.get(TIME_ZONE, "")
     quiet = Job.objects.get(id=event.job_id).policy.quiet_hours(zone)
-    window = running_time(event.at, datetime.fromisoformat(event.data["deadline"]), quiet)
-    delay = running_time(event.at, row.state_at, quiet)
+    window = time_outside_quiet_hours(
+        event.at, datetime.fromisoformat(event.data["deadline"]), quiet
+    )
+    delay = time_outside_quiet_hours(event.at, row.state_at, quiet)
     if delay <= max(LEAST_DELAY, window * LEAST_PART):
         return False
     application = Application.objects.get(id=application_id)

@@ -20,7 +20,7 @@ from pipeline.domain.states import (
     Status,
 )
 from pipeline.line.event_log import logged_time
-from pipeline.mail.links import Offer
+from pipeline.mail.links import LinkedOffer
 from pipeline.notifications.company_emails import (
     ALERT_WORDS,
     JobFigures,
@@ -164,6 +164,6 @@ def preview_of(kind: str) -> Sample | None:
     message = _SAMPLES[kind]()
     calendar = ""
     if message.calendar:
-        offer = Offer(_APPLICATION, 7)
+        offer = LinkedOffer(_APPLICATION, 7)
         calendar = rendered_calendar_entry(message, offer=offer, deadline=_DEADLINE, now=_AT)
     return Sample(message.subject, message.text, render_message_as_html(message), calendar)

@@ -12,7 +12,7 @@ from django.core.mail import EmailMessage
 from django.template import Context, Engine
 
 from applicants import mail
-from pipeline.mail.links import Offer, application_link
+from pipeline.mail.links import LinkedOffer, application_link
 from pipeline.notifications.message_parts import CalendarNote, Message
 
 # How long before its deadline an offer stands in the calendar.
@@ -50,7 +50,7 @@ def attach_rendered_deadline(
     email: EmailMessage,
     message: Message,
     *,
-    offer: Offer | None,
+    offer: LinkedOffer | None,
     deadline: datetime | None,
     now: datetime,
 ) -> None:
@@ -65,7 +65,7 @@ def attach_rendered_deadline(
 
 
 def rendered_calendar_entry(
-    message: Message, *, offer: Offer, deadline: datetime, now: datetime
+    message: Message, *, offer: LinkedOffer, deadline: datetime, now: datetime
 ) -> str:
     """Return the file for calendars: the half hour before the deadline, or that it is cancelled.
 

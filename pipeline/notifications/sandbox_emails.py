@@ -30,8 +30,8 @@ RECORD = "email.sandbox"  # the type of the task
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """Offer of a seat, open until `over_at` at most."""
+class SandboxOffer:
+    """Offer of a seat in a sandbox, open until `over_at` at most."""
 
     event: Event
     over_at: datetime
@@ -73,7 +73,9 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     return len(rows)
 
 
-def _offers_in_sandbox_emails(job_id: UUID, events: list[Event], now: datetime) -> Iterator[Offer]:
+def _offers_in_sandbox_emails(
+    job_id: UUID, events: list[Event], now: datetime
+) -> Iterator[SandboxOffer]:
     """Return the offers that events make or end, and after an advance of the clock the open ones.
 
     In a sandbox no deadline is extended, so the event after an offer ends it.
@@ -92,7 +94,7 @@ def _offers_in_sandbox_emails(job_id: UUID, events: list[Event], now: datetime) 
     for offer in offers.values():
         later = Event.objects.filter(application_id=offer.application_id, seq__gt=offer.seq)
         end = later.order_by("seq").values_list("at", flat=True).first()
-        yield Offer(offer, end or now)
+        yield SandboxOffer(offer, end or now)
 
 
 def _application_of_sandbox_email(event: Event) -> UUID:

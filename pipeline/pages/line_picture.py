@@ -100,17 +100,17 @@ def seats_in_picture(counts: dict[str, int]) -> list[tuple[str, int]]:
 def people_in_picture(waiting: int, position: int | None) -> list[tuple[str, int]]:
     """List the people to draw from the front, and the numbers of those who are folded."""
 
-    def people_between_in_picture(first: int, last: int) -> list[tuple[str, int]]:
+    def picture_people_between(first: int, last: int) -> list[tuple[str, int]]:
         return [("mine" if n == position else "person", 1) for n in range(first, last + 1)]
 
     if waiting <= PLACES:
-        return people_between_in_picture(1, waiting)
+        return picture_people_between(1, waiting)
     if position is None or position <= PLACES - 2:
-        return [*people_between_in_picture(1, PLACES - 2), ("fold", waiting - PLACES + 2)]
+        return [*picture_people_between(1, PLACES - 2), ("fold", waiting - PLACES + 2)]
     behind = waiting - position
-    tail = [("fold", behind)] if behind > 1 else people_between_in_picture(position + 1, waiting)
-    ahead = [*people_between_in_picture(1, FIRST_SHOWN), ("fold", position - 2 - FIRST_SHOWN)]
-    return [*ahead, *people_between_in_picture(position - 1, position), *tail]
+    tail = [("fold", behind)] if behind > 1 else picture_people_between(position + 1, waiting)
+    ahead = [*picture_people_between(1, FIRST_SHOWN), ("fold", position - 2 - FIRST_SHOWN)]
+    return [*ahead, *picture_people_between(position - 1, position), *tail]
 
 
 def _shapes_in_picture(drawn: list[tuple[str, int]], mine: str) -> list[PictureShape]:

@@ -64,7 +64,13 @@ def live_page(
     elif request.headers.get("If-None-Match") == etag:
         response = HttpResponseNotModified()
     else:
-        response = HttpResponse(_live_page_fragment(request, fragment, build, etag))
+        html = caches["local"].get(f"fragment:{etag}")
+        if html is None:
+            html = render_to_string(fragment, build() | {"csrf_token": _TOKEN}, request)
+            caches["local"].set(f"fragment:{etag}", html, SHARED_SECONDS)
+        response = HttpResponse(
+            html.replace(_TOKEN, get_token(request)) if _TOKEN in html else html
+        )
     if wants_fragment:
         response["ETag"], response[STREAM_HEADER] = etag, stream
     patch_cache_control(response, private=True, no_cache=True)
@@ -79,13 +85,3 @@ def _live_page_etag(request: HttpRequest, fragment: str, tag: str) -> str:
     parts = [fragment, tag, request.get_full_path(), zone, language, *viewer]
     digest = blake2b("\n".join(map(str, parts)).encode(), digest_size=12).hexdigest()
     return f'W/"{digest}"'
-
-
-def _live_page_fragment(
-    request: HttpRequest, template: str, build: Callable[[], dict[str, Any]], etag: str
-) -> str:
-    html = caches["local"].get(f"fragment:{etag}")
-    if html is None:
-        html = render_to_string(template, build() | {"csrf_token": _TOKEN}, request)
-        caches["local"].set(f"fragment:{etag}", html, SHARED_SECONDS)
-    return html.replace(_TOKEN, get_token(request)) if _TOKEN in html else html

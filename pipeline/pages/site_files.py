@@ -102,7 +102,7 @@ def site_service_worker_file(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS, immutable=True)
-def site_left_icon_file(request: HttpRequest, mark: str) -> HttpResponse:
+def site_countdown_icon_file(request: HttpRequest, mark: str) -> HttpResponse:
     """Draw the icon of a tab with a deadline: the time left."""
     if not _MARK.fullmatch(mark):
         raise Http404

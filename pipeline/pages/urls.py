@@ -12,7 +12,7 @@ urlpatterns = [
     path(
         ".well-known/next-in-line-keys.json", site_files.site_receipt_keys_file, name="receipt_keys"
     ),
-    path("icons/left-<str:mark>.svg", site_files.site_left_icon_file, name="left_icon"),
+    path("icons/left-<str:mark>.svg", site_files.site_countdown_icon_file, name="left_icon"),
     path("", include("pipeline.pages.applicant.urls")),
     path("", include("pipeline.pages.company.urls")),
     path("", include("pipeline.pages.history.urls")),

@@ -49,15 +49,15 @@ def erase_person(*, applicant_id: UUID) -> int:
     person = Applicant.objects.filter(id=applicant_id).first()
     if person is None:
         raise ApplicantNotFound
-    withdrawn = _leave_lines_to_erase(person)
+    withdrawn = _withdraw_to_erase(person)
     while not _erase_traces_of_person(person):  # the person has applied somewhere meanwhile
-        withdrawn += _leave_lines_to_erase(person)
+        withdrawn += _withdraw_to_erase(person)
     dev_mailbox.forget_dev_mails(person.email)
     security.info("person.erased", extra={"applicant": str(applicant_id)})
     return withdrawn
 
 
-def _leave_lines_to_erase(person: Applicant) -> int:
+def _withdraw_to_erase(person: Applicant) -> int:
     actor, withdrawn = Actor(ActorKind.APPLICANT, person.id), 0
     for application_id in _open_contests_to_erase(person):
         drop_contest(application_id=application_id, actor=actor)

@@ -12,10 +12,10 @@ from django.db import connection
 
 from pipeline.files.write import hold_file_writes, remove_written_files
 from pipeline.imports.read_file import (
+    imports_with_unread_files,
     read_file,
     rows_of_unread_file,
     unread_file_may_hold,
-    unread_files,
 )
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
@@ -56,11 +56,11 @@ def erase_in_imports(address: str) -> None:
     This affects waiting and refused rows. A waiting row will then be refused, because an erased
     person is not imported.
     """
-    unread = unread_files().order_by("file_id").select_related("file")
+    unread = imports_with_unread_files().order_by("file_id").select_related("file")
     for run in unread.select_for_update(of=("self",)):
         if unread_file_may_hold(run, address):
             read_file(run)  # rows can be blanked individually
-    pattern = _pattern_to_erase_in_files(address)
+    pattern = _erased_file_pattern(address)
     for part in StoredPart.objects.filter(
         id__in=_file_parts_to_erase(address, StoredFile.Purpose.IMPORT)
     ):
@@ -73,7 +73,7 @@ def erase_in_imports(address: str) -> None:
         data = b"".join(row.as_line() for row in rows)
         StoredPart.objects.filter(id=part.id).update(data=data)
     for refusal in ImportRefusal.objects.filter(
-        id__in=_ids_of_file_parts_to_erase(_REFUSALS, {"address": address})
+        id__in=_read_file_part_ids(_REFUSALS, {"address": address})
     ):
         if pattern.search(f"{refusal.email} {refusal.name}".lower()):
             same = ImportRefusal.objects.filter(id=refusal.id)
@@ -93,17 +93,17 @@ def imported_rows_to_erase(address: str) -> tuple[list[dict[str, str]], int]:
     )
     files: list[Iterable[ImportRow]] = [rows_in(bytes(part.data)) for part in parts.order_by("id")]
     left, not_searched = MOST_UNREAD_BYTES, 0
-    for run in unread_files().select_related("file"):
+    for run in imports_with_unread_files().select_related("file"):
         left -= run.file.size_bytes
         if left < 0:
             not_searched += 1
         elif unread_file_may_hold(run, address):
             files.append(rows_of_unread_file(run))
     refused = ImportRefusal.objects.filter(
-        id__in=_ids_of_file_parts_to_erase(_REFUSALS, {"address": address})
+        id__in=_read_file_part_ids(_REFUSALS, {"address": address})
     )
     rows = ((row.name, row.email) for row in chain.from_iterable(files))
-    pattern = _pattern_to_erase_in_files(address)
+    pattern = _erased_file_pattern(address)
     own = [
         {"name": name, "email": email}
         for name, email in chain(rows, refused.order_by("id").values_list("name", "email"))
@@ -121,21 +121,21 @@ def erase_in_exports(address: str, job_ids: Collection[UUID]) -> None:
     hold_file_writes()
     exports = StoredFile.objects.filter(purpose=StoredFile.Purpose.EXPORT, job_id__in=job_ids)
     remove_written_files(exports.filter(is_complete=False))
-    pattern = _pattern_to_erase_in_files(address)
+    pattern = _erased_file_pattern(address)
     for part_id in _file_parts_to_erase(address, StoredFile.Purpose.EXPORT, job_ids):
         part = StoredPart.objects.filter(id=part_id).first()
         if part is not None and pattern.search(bytes(part.data).decode().lower()):
             remove_written_files(exports.filter(id=part.file_id))
 
 
-def _pattern_to_erase_in_files(address: str) -> re.Pattern[str]:
+def _erased_file_pattern(address: str) -> re.Pattern[str]:
     """Return a pattern that matches the address itself, but not a longer one that contains it."""
-    spellings = "|".join(re.escape(spelling) for spelling in _spellings_to_erase_in_files(address))
+    spellings = "|".join(re.escape(spelling) for spelling in _erased_file_spellings(address))
     before, after = r"(?<![\w.!#$%&'*+/=?^`{|}~-])", r"(?![\w-]|\.\w)"
     return re.compile(f"{before}(?:{spellings}){after}")
 
 
-def _spellings_to_erase_in_files(address: str) -> list[str]:
+def _erased_file_spellings(address: str) -> list[str]:
     """Return the spellings of an address in a file: plain, in JSON, in CSV."""
     in_json = json.dumps(address, ensure_ascii=False)[1:-1]
     return list(dict.fromkeys([address, in_json, address.replace('"', '""')]))
@@ -145,17 +145,17 @@ def _file_parts_to_erase(
     address: str, purpose: StoredFile.Purpose, job_ids: Collection[UUID] | None = None
 ) -> list[int]:
     jobs = None if job_ids is None else list(job_ids)
-    return _ids_of_file_parts_to_erase(
+    return _read_file_part_ids(
         _PARTS,
         {
             "purpose": purpose.value,
             "jobs": jobs,
-            "spellings": _spellings_to_erase_in_files(address),
+            "spellings": _erased_file_spellings(address),
         },
     )
 
 
-def _ids_of_file_parts_to_erase(statement: str, parameters: dict[str, object]) -> list[int]:
+def _read_file_part_ids(statement: str, parameters: dict[str, object]) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)  # type: ignore[arg-type]  # lists are arrays
         return [row[0] for row in cursor.fetchall()]

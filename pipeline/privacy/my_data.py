@@ -7,11 +7,11 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from applicants.codes import code_kept_about
+from applicants.codes import kept_code_of
 from applicants.models import Applicant, ApplicantToken
 from pipeline.models import Application, Email, Event
 from pipeline.selectors.annotations import annotations_of
-from pipeline.selectors.contests import contests_written_about
+from pipeline.selectors.contests import contest_texts_of_applications
 from pipeline.wording.sentences import Reader, sentence
 
 
@@ -50,7 +50,7 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
                 .order_by("created_at")
                 .values("created_at", "expires_at", "revoked_at")
             ),
-            "last_code": code_kept_about(applicant.email),
+            "last_code": kept_code_of(applicant.email),
         },
     }
 
@@ -79,7 +79,7 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
         told = {"about": email.kind, "seq": email.seq, "state": email.state, "at": email.state_at}
         emails.setdefault(email.application_id, []).append(told)
     rows = list(theirs.select_related("job__posting", "job__company").order_by("id"))
-    written, kept = contests_written_about(theirs), annotations_of([row.id for row in rows])
+    written, kept = contest_texts_of_applications(theirs), annotations_of([row.id for row in rows])
     return [
         {
             "id": row.id,

@@ -80,7 +80,7 @@ def end_retention() -> int:
     hold are skipped, and so is an end that the company still has to look at again. Must not be
     called inside a transaction.
     """
-    due = _due_for_end_of_retention()
+    due = _due_for_retention_end()
     for job_id in dict.fromkeys(row.job_id for row in due):
         _end_retention_of(job_id, [row.application_id for row in due if row.job_id == job_id])
     applications = Application.objects.filter(applicant_id=OuterRef("id"))
@@ -94,7 +94,7 @@ def end_retention() -> int:
     return len(due)
 
 
-def _due_for_end_of_retention(ids: Collection[UUID] | None = None) -> list[Due]:
+def _due_for_retention_end(ids: Collection[UUID] | None = None) -> list[Due]:
     values: dict[str, Any] = {
         "erased": ERASED_NAME,
         "least": Retention.LEAST_DAYS,
@@ -115,7 +115,7 @@ def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
     everybody who applies to the job waits meanwhile.
     """
     lock_job(job_id)
-    ids = [row.application_id for row in _due_for_end_of_retention(application_ids)]
+    ids = [row.application_id for row in _due_for_retention_end(application_ids)]
     people = [Applicant(id=each, name=ERASED_NAME) for each in (uuid4() for _ in ids)]
     for nobody in people:
         nobody.email = f"{ERASED}{nobody.id}"

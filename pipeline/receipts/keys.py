@@ -30,11 +30,11 @@ def sign_receipt_with_key(facts: dict[str, Any]) -> dict[str, Any]:
     """Return a receipt's facts with the id of the key and the signature of everything else."""
     key = _receipt_key(settings.RECEIPT_KEY, settings.SECRET_KEY)
     named = facts | {"key": receipt_key_id(_raw_receipt_key(key.public_key()))}
-    signature = key.sign(canonical_receipt_for_key(named))
+    signature = key.sign(canonical_receipt_to_sign(named))
     return named | {"signature": base64.b64encode(signature).decode()}
 
 
-def canonical_receipt_for_key(facts: dict[str, Any]) -> bytes:
+def canonical_receipt_to_sign(facts: dict[str, Any]) -> bytes:
     """Encode what a receipt's signature covers: sorted keys, no spaces, UTF-8, no floats."""
     return json.dumps(
         facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False

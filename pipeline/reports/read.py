@@ -27,7 +27,7 @@ def read_reports(job_id: UUID, *, before: date | None, limit: int) -> Page[Weekl
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ReportWithNeighbours:
     """A report, and the nearest earlier and later weeks that also have one."""
 
     report: WeeklyReport
@@ -36,7 +36,7 @@ class Shelf:
 
 
 @reads_replica
-def read_report(job_id: UUID, week: date) -> Shelf | None:
+def read_report(job_id: UUID, week: date) -> ReportWithNeighbours | None:
     """Return a job's report for the week that begins on a day, in three queries.
 
     Returns None if there is none.
@@ -46,7 +46,7 @@ def read_report(job_id: UUID, week: date) -> Shelf | None:
     if report is None:
         return None
     weeks = reports.values_list("week", flat=True)
-    return Shelf(
+    return ReportWithNeighbours(
         report=report,
         earlier=weeks.filter(week__lt=week).order_by("-week").first(),
         later=weeks.filter(week__gt=week).order_by("week").first(),

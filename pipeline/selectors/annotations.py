@@ -109,7 +109,7 @@ def annotation_tags_in_job(job_id: UUID) -> list[str]:
         return [word for (word,) in cursor.fetchall()]
 
 
-def possible_assignees_in_annotations(company_id: UUID) -> list[tuple[UUID, str]]:
+def possible_annotation_assignees(company_id: UUID) -> list[tuple[UUID, str]]:
     """Return the ids and addresses of a company's members, in one query."""
     members = Membership.objects.filter(company_id=company_id).annotate(email=F("user__email"))
     return list(members.order_by("email").values_list("user_id", "email"))

@@ -206,7 +206,7 @@ def board_place_before_position(job_id: UUID, position: int) -> tuple[int, int]:
     return _board_place(_PLACE_AT, {"job": job_id, "before": position - 2})
 
 
-def board_place_a_page_before(job_id: UUID, place: tuple[int, int]) -> tuple[int, int]:
+def board_place_one_page_back(job_id: UUID, place: tuple[int, int]) -> tuple[int, int]:
     """Return the place after which the page before the one after `place` begins. One query."""
     ticket, tie = place
     values = {"job": job_id, "ticket": ticket, "tie": tie, "before": WAITING_SHOWN}

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from pipeline.domain.contests import CONTEST_WITHIN, CONTESTABLE, ContestReason
+from pipeline.domain.states import EventType
 from pipeline.line.company_clock import read_company_clock
 from pipeline.models import Application, ApplicationRow, Contest, Event
 from pipeline.selectors.page import Page
@@ -82,7 +83,7 @@ def open_contests_of_company(company_id: UUID) -> QuerySet[Contest]:
     return Contest.objects.filter(company_id=company_id, answer="").order_by("answer_by", "id")
 
 
-def contests_stamp(contests: Collection[Contest], now: datetime) -> str:
+def contests_cache_tag(contests: Collection[Contest], now: datetime) -> str:
     """Return a text that changes whenever one of these contests does, or becomes overdue."""
     return ",".join(f"{each.id.hex[-8:]}{each.answer}{each.is_overdue(now):d}" for each in contests)
 
@@ -106,7 +107,7 @@ def decider_of_contest(contest: Contest) -> UUID | None:
     return end.values_list("actor_id", flat=True).first()
 
 
-def contests_written_about(rows: QuerySet[Application]) -> dict[UUID, list[dict[str, Any]]]:
+def contest_texts_of_applications(rows: QuerySet[Application]) -> dict[UUID, list[dict[str, Any]]]:
     """Return what both sides wrote about ends of some applications, oldest first, in one query."""
     names = ("text", "asked_at", "answer_by", "answered_at", "answer", "reason", "answer_text")
     written: dict[UUID, list[dict[str, Any]]] = {}
@@ -114,3 +115,10 @@ def contests_written_about(rows: QuerySet[Application]) -> dict[UUID, list[dict[
         about = {name: getattr(each, name) or None for name in names}
         written.setdefault(each.application_id, []).append(about)
     return written
+
+
+def contestable_end(application_id: UUID) -> Event | None:
+    """Return the event that last ended an application."""
+    ends = (EventType.LAPSED, EventType.REMOVED)
+    events = Event.objects.filter(application_id=application_id, event__in=ends)
+    return events.order_by("-seq").first()

@@ -72,7 +72,7 @@ def emails_page_of_application(
     return Page.cut([SentEmail.of(row) for row in rows[: limit + 1]], limit)
 
 
-def emails_stamp(emails: list[SentEmail]) -> str:
+def emails_cache_tag(emails: list[SentEmail]) -> str:
     """Return a text that changes whenever one of the emails does."""
     return max((f"{each.state_at:%Y%m%d%H%M%S%f}" for each in emails), default="")
 

@@ -224,7 +224,7 @@ def list_job_applications(
     return ListedPage(rows, ListPlace(*found) if found else None)
 
 
-def search_job_applications(
+def list_searched_job_applications(
     company_id: UUID,
     job_id: UUID,
     search: str,

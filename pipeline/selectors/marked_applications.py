@@ -38,7 +38,7 @@ def rarest_mark(job_id: UUID, **values: Any) -> str:
     found = []
     for mark in _MARKS:
         if values.get(mark) is not None:
-            [count] = _count_of_marked(mark).first(job=job_id, **{mark: values[mark]}) or [0]
+            [count] = _marked_count_statement(mark).first(job=job_id, **{mark: values[mark]}) or [0]
             found.append((count, mark))
     count, rarest = min(found, default=(0, ""))
     return rarest if count <= MOST_MARKED else ""
@@ -50,6 +50,6 @@ def marked_candidate_sql(mark: str, *, column: str, beyond: str) -> str:
 
 
 @cache
-def _count_of_marked(mark: str) -> PreparedStatement[Any]:
+def _marked_count_statement(mark: str) -> PreparedStatement[Any]:
     text = f"SELECT count(*) FROM ({_MARKS[mark]} LIMIT {MOST_MARKED + 1}) marked"  # noqa: S608  constants
     return PreparedStatement(text, prepared_row)

@@ -92,7 +92,7 @@ def my_live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
     return theirs.exclude(status=Status.INACTIVE).values_list("id", flat=True).first()
 
 
-def my_last_name(applicant_id: UUID) -> str:
+def my_latest_name(applicant_id: UUID) -> str:
     """Return the name that a person last gave when applying, or an empty string, in one query."""
     theirs = Application.objects.filter(applicant_id=applicant_id, job__is_test=False)
     theirs = theirs.order_by("-id")

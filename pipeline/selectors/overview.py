@@ -13,14 +13,14 @@ WEEK = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class OverviewRow:
     """Job with figures that may need attention. Misses are those of the last seven days."""
 
     job: Job
     activity: RecentActivity
 
 
-def overview_glances(jobs: Sequence[Job]) -> list[Glance]:
+def overview_rows(jobs: Sequence[Job]) -> list[OverviewRow]:
     """Return the figures of each job on a page, in one query."""
     activity = recent_activity([job.id for job in jobs], WEEK)
-    return [Glance(job, activity[job.id]) for job in jobs]
+    return [OverviewRow(job, activity[job.id]) for job in jobs]

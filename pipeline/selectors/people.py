@@ -35,7 +35,7 @@ def person_known_to(company_id: UUID, applicant_id: UUID) -> Applicant:
     applied to it, so it learns nothing about earlier activity elsewhere. Raises ApplicantNotFound,
     also for other companies' applicants.
     """
-    found = _person_as_told(company_id, Q(applicant_id=applicant_id))
+    found = _person_seen_by_company(company_id, Q(applicant_id=applicant_id))
     if found is None:
         raise ApplicantNotFound
     return found
@@ -46,11 +46,11 @@ def people_with_address(company_id: UUID, email: str) -> list[Applicant]:
 
     In one query, under the last name that this company was given.
     """
-    found = _person_as_told(company_id, Q(applicant__email=normal_address(email)))
+    found = _person_seen_by_company(company_id, Q(applicant__email=normal_address(email)))
     return [found] if found else []
 
 
-def _person_as_told(company_id: UUID, who: Q) -> Applicant | None:
+def _person_seen_by_company(company_id: UUID, who: Q) -> Applicant | None:
     theirs = Application.objects.filter(who, job__company_id=company_id)
     first = theirs.order_by("applied_at").values("applied_at")[:1]
     told = theirs.annotate(known_since=Subquery(first)).select_related("applicant")
@@ -78,7 +78,7 @@ WHERE event = 'APPLIED' ORDER BY txid DESC, id DESC LIMIT %(most)s
 """
 
 
-def people_recently_applied(company_id: UUID, *, limit: int) -> list[SeenApplication]:
+def recently_applied_people(company_id: UUID, *, limit: int) -> list[SeenApplication]:
     """Return the latest applications to a company's jobs, newest first, in two queries.
 
     Only the company's last EVENTS_LOOKED_AT events are searched, so busy lines may yield fewer than

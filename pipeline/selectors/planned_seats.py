@@ -21,6 +21,6 @@ def read_planned_seats(job_id: UUID, planned_id: UUID) -> PlannedSeats:
     return found
 
 
-def planned_seats_stamp(plans: list[PlannedSeats]) -> str:
+def planned_seats_cache_tag(plans: list[PlannedSeats]) -> str:
     """Return a text that changes whenever the plans do."""
     return " ".join(f"{plan.id}:{plan.done}" for plan in plans)

@@ -12,7 +12,7 @@ from pipeline.models import ClockAdvance, Email, Event
 from pipeline.selectors.page import Page
 
 
-def last_advances_of_sandbox(company_id: UUID, *, most: int) -> list[ClockAdvance]:
+def read_sandbox_clock_advances(company_id: UUID, *, most: int) -> list[ClockAdvance]:
     """Return the last advances of a sandbox's clock, latest first, in one query."""
     advances = ClockAdvance.objects.filter(company_id=company_id)
     return list(advances.order_by("-clock_offset_seconds")[:most])
@@ -25,7 +25,7 @@ def sandbox_events_since(company_id: UUID, at: datetime) -> list[tuple[str, int]
     return list(counted.order_by("event"))
 
 
-def read_emails_of_sandbox(
+def read_sandbox_emails(
     company_id: UUID, *, after: tuple[datetime, UUID] | None, limit: int
 ) -> Page[Email]:
     """Return the emails of a sandbox, latest first by its clock, with their people. One query."""
@@ -38,7 +38,7 @@ def read_emails_of_sandbox(
     return Page.cut(list(emails.order_by("-state_at", "-id")[: limit + 1]), limit)
 
 
-def read_email_of_sandbox(company_id: UUID, email_id: UUID) -> Email:
+def read_sandbox_email(company_id: UUID, email_id: UUID) -> Email:
     """Return an email of a sandbox with its person, in one query. Raises EmailNotFound."""
     emails = Email.objects.filter(
         application__job__company_id=company_id, application__job__is_test=True

@@ -59,7 +59,7 @@ class Closing(asyncio.Transport):
             if self._inner.get_write_buffer_size():
                 self.watch()
 
-    def throw_away(self, length: int) -> None:
+    def discard_data(self, length: int) -> None:
         """Discard arriving data, and stop reading if it is too much."""
         self._thrown_away += length
         if self._thrown_away > MOST_LINGER_BYTES:

@@ -14,7 +14,7 @@ from django.conf import settings
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
 from pipeline.server.refusals import answer_refusal
-from pipeline.web.asgi_types import Message, Receive, Send, asgi_header, until_asgi_client_gone
+from pipeline.web.asgi_types import Message, Receive, Send, asgi_header, wait_for_asgi_disconnect
 from pipeline.web.middleware import request_id_of_header, transport_security_in_middleware
 from pipeline.web.request_metrics import count_request_metric_without_django
 
@@ -79,7 +79,7 @@ class StaticFileAnswers:
 
 async def _send_fixed_content(content: IO[bytes], receive: Receive, send: Send) -> None:
     """Send a file piece by piece, as long as the client reads it."""
-    gone = asyncio.ensure_future(until_asgi_client_gone(receive))
+    gone = asyncio.ensure_future(wait_for_asgi_disconnect(receive))
     try:
         while (piece := content.read(PIECE_BYTES)) and not gone.done():
             await send({"type": "http.response.body", "body": piece, "more_body": True})

@@ -34,7 +34,7 @@ ACCEPTED_AT_ONCE = 8
 COLLECT_AFTER = (10_000, 20, 50)
 
 
-def worker_listeners_for_a_crowd(sockets: list[socket.socket]) -> list[socket.socket]:
+def worker_listeners_for_bursts(sockets: list[socket.socket]) -> list[socket.socket]:
     """Return several handles of each socket: uvloop accepts one connection from each.
 
     The sockets themselves are among them, so that the port refuses connections once the server has
@@ -54,17 +54,17 @@ class _WorkerServer(Server):
         )
 
     async def shutdown(self, sockets: Any = None) -> None:
-        from pipeline.live.hub import process_hub
+        from pipeline.live.hub import hub_of_process
         from pipeline.live.streams import PREFIX
 
-        def drop_streams_of_worker() -> None:
+        def close_streams_of_worker() -> None:
             for connection in list(self.server_state.connections):
                 scope = getattr(connection, "scope", None) or {}
                 if scope.get("path", "").startswith(PREFIX):
                     connection.transport.abort()
 
-        process_hub().close()
-        asyncio.get_running_loop().call_later(STUCK_SECONDS, drop_streams_of_worker)
+        hub_of_process().close()
+        asyncio.get_running_loop().call_later(STUCK_SECONDS, close_streams_of_worker)
         await super().shutdown(sockets)
 
 
@@ -102,13 +102,13 @@ class LiveWorker(UvicornWorker):
         os._exit(0)  # the system frees everything at once; Python would take seconds
 
     async def _serve(self) -> None:
-        from pipeline.server.signs_of_life import give_signs_of_web_server
+        from pipeline.server.heartbeats import record_web_server_heartbeats
 
         self.config.app = self.wsgi
         server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
-        signs = asyncio.create_task(give_signs_of_web_server())
-        await server.serve(sockets=worker_listeners_for_a_crowd(self.sockets))
-        signs.cancel()
+        heartbeats = asyncio.create_task(record_web_server_heartbeats())
+        await server.serve(sockets=worker_listeners_for_bursts(self.sockets))
+        heartbeats.cancel()
         if not server.started:
             sys.exit(Arbiter.WORKER_BOOT_ERROR)

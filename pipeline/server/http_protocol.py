@@ -58,7 +58,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Process received data, unless the client is refused or the head gets too long."""
         if self.transport.is_closing():
-            return self.transport.throw_away(len(data))
+            return self.transport.discard_data(len(data))
         self._has_ended = False
         super().data_received(data)
         if self._is_in_head and not self._has_ended:  # otherwise most of it was a body

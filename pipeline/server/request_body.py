@@ -101,7 +101,7 @@ class Body:
 
     def __init__(self, scope: Message, room: BodyRoom, client: Client) -> None:
         is_file = body_may_have_files(scope)
-        self._said_length = said_body_length(scope)
+        self._said_length = declared_body_length(scope)
         self._most = MOST_FILE_BYTES if is_file else MOST_BODY_BYTES
         self._seconds = FILE_SECONDS if is_file else BODY_SECONDS
         self._room = room
@@ -159,22 +159,19 @@ class Body:
             if message["type"] == "http.disconnect":
                 raise Gone
             piece = message.get("body", b"")
-            self._take(piece)
+            self._length += len(piece)
+            if self._length > self._most:
+                raise TooLong
+            if self._length > MEMORY_BYTES:
+                self._make_room(max(0, self._length - self._counted))
+            if self._file is None:
+                self._pieces.append(piece)
+            else:
+                self._file.writelines([*self._pieces, piece])
+                self._pieces.clear()
             more = message.get("more_body", False)
             if more and self._file is not None:
                 await self._room.keep_pace(self._client, len(piece))
-
-    def _take(self, piece: bytes) -> None:
-        self._length += len(piece)
-        if self._length > self._most:
-            raise TooLong
-        if self._length > MEMORY_BYTES:
-            self._make_room(max(0, self._length - self._counted))
-        if self._file is None:
-            self._pieces.append(piece)
-        else:
-            self._file.writelines([*self._pieces, piece])
-            self._pieces.clear()
 
     def _make_room(self, length: int) -> None:
         self._room.take(self._client, length)
@@ -189,6 +186,6 @@ def body_may_have_files(scope: Message) -> bool:
     return has_credential and _TAKES_FILES.fullmatch(scope["path"]) is not None
 
 
-def said_body_length(scope: Message) -> int:
+def declared_body_length(scope: Message) -> int:
     """Return a body's declared length, or 0."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)

@@ -30,7 +30,7 @@ from pipeline.server.request_body import (
 from pipeline.server.request_queue import Overloaded, RequestQueue, TooManyAtOnce
 from pipeline.server.request_threads import NoThread, RequestThreads
 from pipeline.server.wsgi_environ import Environ, environ_of
-from pipeline.web.asgi_types import Message, Receive, Send, until_asgi_client_gone
+from pipeline.web.asgi_types import Message, Receive, Send, wait_for_asgi_disconnect
 
 PIECE_BYTES = 65_536
 # URLs whose responses take long: whole logs and lines, uploads and downloads.
@@ -179,7 +179,7 @@ class _WSGIAnswer:
 
     async def _send_stored(self, spool: AnswerSpool) -> None:
         """Send stored bytes as fast as the client reads and the thread writes them."""
-        gone = asyncio.ensure_future(until_asgi_client_gone(self._receive))
+        gone = asyncio.ensure_future(wait_for_asgi_disconnect(self._receive))
         gone.add_done_callback(lambda _: self._more.set())
         is_last = False
         try:

@@ -25,7 +25,7 @@ from pipeline.domain.states import Actor, EventType
 from pipeline.line.company_clock import lock_company_clock
 from pipeline.line.lock import lock_job
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import record_job_move
+from pipeline.line.moves import make_job_move
 from pipeline.line.settle import settle_closed_job, settle_each_instant
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -90,12 +90,12 @@ def _move_clock(company_id: UUID, seconds: int, actor: Actor, advance_id: UUID) 
     own = Job.objects.filter(company_id=company_id, posting__isnull=False)  # no deleted drafts
     ids = own.order_by("id").values_list("id", flat=True)
     jobs = [lock_job(job_id) for job_id in list(ids)]
-    if any(not _is_settled_up_to_advanced_clock(job) for job in jobs):
+    if any(not _settle_to_advanced_clock(job) for job in jobs):
         raise ClockMoving
     for job in jobs:
         # Logged at the time before it. From then on the job goes by the new time.
         job.clock_offset_seconds = offset
-        record_job_move(job, EventType.CLOCK_ADVANCED, actor=actor, facts={"seconds": seconds})
+        make_job_move(job, EventType.CLOCK_ADVANCED, actor=actor, facts={"seconds": seconds})
         job.now += timedelta(seconds=seconds)
         job.announced_due_at = None  # a worker has to be woken sooner
         write(job)
@@ -113,7 +113,7 @@ def _move_clock(company_id: UUID, seconds: int, actor: Actor, advance_id: UUID) 
     )
 
 
-def _is_settled_up_to_advanced_clock(job: LockedJob) -> bool:
+def _settle_to_advanced_clock(job: LockedJob) -> bool:
     try:
         if job.status is JobStatus.CLOSED:
             while job.is_due:

@@ -62,7 +62,9 @@ def answer_contest(
         if request_id and found.answer_request == request_id:
             return found
         raise ContestAnswered
-    place = place_to_give_back(job, application) if answer is ContestAnswer.CHANGED else None
+    place = (
+        contested_place_to_give_back(job, application) if answer is ContestAnswer.CHANGED else None
+    )
     found.answer_text, found.answer_request = text, request_id
     seq = close_contest(job, application, found, answer=answer, reason=reason, actor=actor)
     if place:
@@ -74,7 +76,7 @@ def answer_contest(
     return found
 
 
-def place_to_give_back(job: LockedJob, application: Application) -> LastMiss:
+def contested_place_to_give_back(job: LockedJob, application: Application) -> LastMiss:
     """Return the place that the end of an application cost. Raises NotReinstatable, AlreadyApplied.
 
     Before a draw by lot, everybody only took part in it.

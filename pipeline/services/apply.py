@@ -20,7 +20,7 @@ from pipeline.line.settle import settle_due
 from pipeline.line.turns import Turn, Turns
 from pipeline.line.write import write
 from pipeline.models import Application, ApplicationReference
-from pipeline.services.references import hold_external_ids, write_reference
+from pipeline.services.references import lock_external_ids, write_reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
         if settle_due(job):
             people = lock_and_read_people(job, applicant_ids=ids, emails=emails)
         references = [request.reference for request in requests if request.reference]
-        hold_external_ids([each["external_id"] for each in references if each.get("external_id")])
+        lock_external_ids([each["external_id"] for each in references if each.get("external_id")])
         for turn in turns:
             try:
                 turn.result = _apply_one(job, people, turn.request)

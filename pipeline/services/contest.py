@@ -21,26 +21,20 @@ from pipeline.domain.errors import (
     ContestTooLate,
     NotContestable,
 )
-from pipeline.domain.states import Actor, EventType, Move
+from pipeline.domain.states import Actor, Move
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
-from pipeline.models import Application, Contest, Event
+from pipeline.models import Application, Contest
+from pipeline.selectors.contests import contestable_end
 
 NOT_CONTESTABLE = (
     "Only an application that lapsed by missed deadlines, or that the company removed or did not"
     " select, can be looked at again."
 )
-
-
-def end_to_contest(application_id: UUID) -> Event | None:
-    """Return the event that last ended an application."""
-    ends = (EventType.LAPSED, EventType.REMOVED)
-    events = Event.objects.filter(application_id=application_id, event__in=ends)
-    return events.order_by("-seq").first()
 
 
 @line_transaction
@@ -64,7 +58,7 @@ def contest(
     earlier = Contest.objects.filter(application_id=application_id)
     if request_id and (same := earlier.filter(id=request_id).first()):
         return same
-    end = end_to_contest(application_id)
+    end = contestable_end(application_id)
     if application.outcome not in CONTESTABLE or not application.is_verified or end is None:
         raise NotContestable(why=NOT_CONTESTABLE)
     if earlier.filter(contested_seq=end.seq).exists():

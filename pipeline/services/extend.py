@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from jobs.models import JobStatus
-from jobs.quiet_hours import deadline_after
+from jobs.quiet_hours import deadline_outside_quiet_hours
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Move
 from pipeline.line.lock import lock_job_of
@@ -42,7 +42,9 @@ def extend_deadline(
     if deadline is None or application.deadline_extended or job.status is JobStatus.CLOSED:
         raise IllegalMove(status=application.status, move=Move.EXTEND)
     quiet = job.quiet_hours_of(application)
-    application.acknowledge_by = deadline_after(deadline, timedelta(seconds=seconds), quiet)
+    application.acknowledge_by = deadline_outside_quiet_hours(
+        deadline, timedelta(seconds=seconds), quiet
+    )
     make_move(job, application, Move.EXTEND)
     write(job, commit=True)
     return application

@@ -25,13 +25,13 @@ class TemplateRefused(ValueError):
 @transaction.atomic
 def keep_job_template(*, job: Job, name: str) -> JobTemplate:
     """Keep a job's posting, number of seats and rules under a name. Raises TemplateRefused."""
-    templates = _hold_templates(job.company_id)
+    templates = _lock_templates(job.company_id)
     if templates >= MOST_TEMPLATES:
         why = f"Your company has {MOST_TEMPLATES} templates. Delete one that is not needed."
         raise TemplateRefused(why)
     row = JobTemplate(
         company_id=job.company_id,
-        name=_free_template_name(job.company_id, name),
+        name=_require_free_template_name(job.company_id, name),
         title=job.posting.title,
         description=job.posting.description,
         location=job.posting.location,
@@ -45,8 +45,8 @@ def keep_job_template(*, job: Job, name: str) -> JobTemplate:
 @transaction.atomic
 def rename_job_template(*, template: JobTemplate, name: str) -> None:
     """Give a template another name. A deleted one stays deleted. Raises TemplateRefused."""
-    _hold_templates(template.company_id)
-    free = _free_template_name(template.company_id, name, apart_from=template.id)
+    _lock_templates(template.company_id)
+    free = _require_free_template_name(template.company_id, name, apart_from=template.id)
     JobTemplate.objects.filter(id=template.id).update(name=free)
 
 
@@ -55,13 +55,15 @@ def delete_job_template(*, template: JobTemplate) -> None:
     JobTemplate.objects.filter(id=template.id).delete()
 
 
-def _hold_templates(company_id: UUID) -> int:
+def _lock_templates(company_id: UUID) -> int:
     """Let nobody else give a template of the company a name; return how many there are."""
     Company.objects.select_for_update(no_key=True).get(id=company_id)
     return JobTemplate.objects.filter(company_id=company_id).count()
 
 
-def _free_template_name(company_id: UUID, name: str, *, apart_from: UUID | None = None) -> str:
+def _require_free_template_name(
+    company_id: UUID, name: str, *, apart_from: UUID | None = None
+) -> str:
     """Return the name with single spaces. Raises TemplateRefused if it is taken, in any case."""
     name = " ".join(name.split())
     ours = JobTemplate.objects.filter(company_id=company_id)

@@ -12,15 +12,15 @@ from django.db import transaction
 
 from jobs.models import Job, JobPosting, JobStatus
 from jobs.policies import Policy
-from pipeline.domain.draw import LONGEST_TO_DRAW
-from pipeline.domain.errors import DrawRefused, IllegalJobMove, JobNotFound, SandboxFull
+from pipeline.domain.draw import check_draw_time
+from pipeline.domain.errors import IllegalJobMove, JobNotFound, SandboxFull
 from pipeline.domain.states import JOB_MOVES, Actor, EventType
 from pipeline.line.company_clock import hold_company_clock
 from pipeline.line.event_log import GENESIS
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import record_job_move
+from pipeline.line.moves import make_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -40,14 +40,7 @@ class Posting:
     location: str = ""
 
 
-def check_draw_time_of_new_job(draw_at: datetime | None, now: datetime) -> None:
-    """Check the time of a draw, if any, that is announced at `now`. Raises DrawRefused."""
-    if draw_at is not None and not now < draw_at <= now + LONGEST_TO_DRAW:
-        days = LONGEST_TO_DRAW.days
-        raise DrawRefused(why=f"The draw must be in the future, at most {days} days ahead.")
-
-
-def check_sandbox_room_to_create_job(company_id: UUID, job_id: UUID | None) -> None:
+def check_sandbox_room_for_job(company_id: UUID, job_id: UUID | None) -> None:
     """Check that a sandbox can have another job, or has this one already. Raises SandboxFull."""
     own = Job.objects.filter(company_id=company_id, posting__isnull=False)
     if own.exclude(id=job_id or company_id).count() >= MOST_SANDBOX_JOBS:
@@ -76,8 +69,8 @@ def create_job(
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:
-        check_sandbox_room_to_create_job(company_id, job_id)
-    check_draw_time_of_new_job(draw_at, clock.now)
+        check_sandbox_room_for_job(company_id, job_id)
+    check_draw_time(draw_at, clock.now)
     fields = {
         "company_id": company_id,
         "is_test": clock.is_test,
@@ -99,7 +92,7 @@ def create_job(
     if reference:
         write_reference(JobReference(job=row, company_id=company_id, **reference), reference)
     job = lock_job(row.id)
-    record_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
+    make_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
     if open_now:
         _change_lifecycle_status(job, JobStatus.OPEN, actor)
     write(job, commit=True)
@@ -159,7 +152,7 @@ def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> Non
     elif before is JobStatus.DRAFT:
         job.opened_at = job.now
         if job.draw_at is not None:
-            check_draw_time_of_new_job(job.draw_at, job.now)
-            job.due(job.draw_at)
-    entry = record_job_move(job, event, actor=actor, statuses=(before, to))
+            check_draw_time(job.draw_at, job.now)
+            job.note_due(job.draw_at)
+    entry = make_job_move(job, event, actor=actor, statuses=(before, to))
     fill_seats(job, cause_seq=entry.seq)

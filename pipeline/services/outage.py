@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from jobs.quiet_hours import running_time
+from jobs.quiet_hours import time_outside_quiet_hours
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Status
 from pipeline.models import Application, Heartbeat
@@ -79,12 +79,12 @@ def extend_after_outage() -> int:
     not be called inside a transaction.
     """
     outage, locked = watch_for_outage(), set[UUID]()
-    extended = _make_up_for_outage(WORKERS, *outage, locked) if outage else 0
+    extended = _extend_offers_after_outage(WORKERS, *outage, locked) if outage else 0
     web = Heartbeat.objects.filter(worker=WEB).annotate(now=Now()).first()
     if web is None:
         return extended
     if web.silent_since and web.silent_until:
-        extended += _make_up_for_outage(WEB, web.silent_since, web.silent_until, locked)
+        extended += _extend_offers_after_outage(WEB, web.silent_since, web.silent_until, locked)
     now: datetime = web.now
     if LEAST_OUTAGE <= now - web.completed_at < GONE:
         near = _offers_open_in_outage().filter(
@@ -106,14 +106,16 @@ def _offers_open_in_outage() -> QuerySet[Application]:
     return offers.select_related("job", "applicant").order_by("acknowledge_by")
 
 
-def _make_up_for_outage(of: str, begun: datetime, ended: datetime, locked: set[UUID]) -> int:
+def _extend_offers_after_outage(
+    of: str, begun: datetime, ended: datetime, locked: set[UUID]
+) -> int:
     extended = skipped = 0
     for offer in _offers_open_in_outage().filter(acknowledge_by__gt=ended, promoted_at__lt=ended):
         assert offer.promoted_at is not None  # noqa: S101  it was offered
         assert offer.acknowledge_by is not None  # noqa: S101  offers have a deadline
         quiet = offer.job.policy.quiet_hours(offer.applicant.time_zone)
-        lost = running_time(max(begun, offer.promoted_at), ended, quiet)
-        window = running_time(offer.promoted_at, offer.acknowledge_by, quiet)
+        lost = time_outside_quiet_hours(max(begun, offer.promoted_at), ended, quiet)
+        window = time_outside_quiet_hours(offer.promoted_at, offer.acknowledge_by, quiet)
         if lost > window * LEAST_PART:
             extended += _extend_offer_after_outage(offer, lost, locked)
             skipped += offer.job_id in locked

@@ -95,7 +95,7 @@ def plan_seats(
             why=f"With all its plans, the job must always have 1 to {MAX_CAPACITY:,} seats."
         )
     row.save(force_insert=True)
-    job.due(row.next_at)
+    job.note_due(row.next_at)
     write(job, commit=True)
     ids = {"company": job.company_id, "job": job.id, "actor": actor.id, "planned_seats": row.id}
     facts = {name: str(value) for name, value in ids.items()}

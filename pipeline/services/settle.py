@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection, transaction
 
-from jobs.models import JobStatus
-from pipeline.domain.errors import ClockMoving, SandboxFull
 from pipeline.line.lock import lock_due_job, lock_job
-from pipeline.line.locked_job import LockedJob
-from pipeline.line.settle import settle_closed_job, settle_due
+from pipeline.line.settle import settle_open_or_closed_job
 from pipeline.line.transaction import line_transaction
 from tasks.log_context import bound_log_fields
 
@@ -37,7 +33,7 @@ class SettlingFailed(Exception):
 @line_transaction
 def settle(*, job_id: UUID) -> int:
     """Settle one job now, and return the number of events. Raises JobNotFound."""
-    return _settle_open_or_closed_job(lock_job(job_id))
+    return settle_open_or_closed_job(lock_job(job_id))
 
 
 def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
@@ -51,7 +47,7 @@ def settle_next_due(*, skip: Collection[UUID] = ()) -> Settled | None:
             return None
         try:
             with bound_log_fields(job_id=str(job.id)):
-                return Settled(job.id, _settle_open_or_closed_job(job))
+                return Settled(job.id, settle_open_or_closed_job(job))
         except Exception as error:
             raise SettlingFailed(job.id) from error
 
@@ -66,11 +62,3 @@ def seconds_until_settlement(*, skip: Collection[UUID] = ()) -> float | None:
         )
         seconds = cursor.fetchone()[0]
         return None if seconds is None else max(0.0, seconds)
-
-
-def _settle_open_or_closed_job(job: LockedJob) -> int:
-    """Settle a job; one of a sandbox only in part, if its clock went far. The rest stays due."""
-    before = job.seq
-    with suppress(ClockMoving, SandboxFull):
-        return settle_closed_job(job) if job.status is JobStatus.CLOSED else settle_due(job)
-    return job.seq - before

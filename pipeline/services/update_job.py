@@ -11,17 +11,17 @@ from uuid import UUID
 from django.db.models import F
 
 from jobs.models import JobPosting, JobStatus
+from pipeline.domain.draw import check_draw_time
 from pipeline.domain.errors import IllegalJobMove, JobNotFound, StaleVersion
 from pipeline.domain.states import Actor, EventType
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import record_job_move
+from pipeline.line.moves import make_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import JobReference
-from pipeline.services.lifecycle import check_draw_time_of_new_job
 from pipeline.services.references import write_reference
 
 
@@ -74,10 +74,10 @@ def update_job(
         job.draw_at = draw_at
         job.policy = policy
         job.policy_version += 1
-        record_job_move(job, EventType.POLICY_CHANGED, actor=actor)
+        make_job_move(job, EventType.POLICY_CHANGED, actor=actor)
     if changes.capacity is not None and changes.capacity != job.capacity:
         job.capacity = changes.capacity
-        entry = record_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
+        entry = make_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
         fill_seats(job, cause_seq=entry.seq)
     if changes.posting or changes.reference:
         JobPosting.objects.filter(job_id=job.id).update(
@@ -92,5 +92,5 @@ def _draw_time_after_update(changes: JobChanges, job: LockedJob) -> datetime | N
         return job.draw_at
     if job.status is not JobStatus.DRAFT or job.draw_at is None:
         raise IllegalJobMove(status=job.status.value, verb="change the draw")
-    check_draw_time_of_new_job(changes.draw_at, job.now)
+    check_draw_time(changes.draw_at, job.now)
     return changes.draw_at

@@ -115,7 +115,7 @@ def share_in_job_totals(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None
 
 
-def _spread_in_job_totals(column: str, source: str) -> str:
+def _quantiles_in_job_totals(column: str, source: str) -> str:
     """Return SQL for average, median and 90th percentile, rounded."""
     numbers = f"""
         round(avg({column}), 3)::float8 AS average,
@@ -171,7 +171,8 @@ WITH clock AS MATERIALIZED (
     FROM spans JOIN versions USING (version) WHERE status = 'OPEN'
 )
 SELECT count(*), {_tally_in_job_totals("status")}, {_tally_in_job_totals("outcome")},
-       {_spread_in_job_totals("seconds", "people")}, {_spread_in_job_totals("seconds", "answers")},
+       {_quantiles_in_job_totals("seconds", "people")},
+       {_quantiles_in_job_totals("seconds", "answers")},
        count(*) FILTER (WHERE event = 'ACKNOWLEDGED'),
        count(*) FILTER (WHERE event = 'DECAYED'),
        count(*) FILTER (WHERE event = 'LAPSED' AND from_status = 'PENDING_ACKNOWLEDGMENT'),

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.wording.english import place_of_zone, short_duration
+from pipeline.wording.english import short_duration, zone_in_words
 from pipeline.wording.event_words import STATUS_WORDS, status_event_words
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
@@ -32,7 +32,7 @@ def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString 
     """
     if moment is None:
         return "never"
-    ahead = _tag_time_ahead_of_database(context)
+    ahead = _tag_clock_offset(context)
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
         moment.isoformat(),
@@ -48,7 +48,7 @@ def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
 
     On paper, it is the time since when instead.
     """
-    ahead = _tag_time_ahead_of_database(context)
+    ahead = _tag_clock_offset(context)
     span = naturaltime(since - ahead).replace("\xa0", " ")
     return format_html(
         '<span class="on-screen">for </span><time datetime="{}" title="since {}"{}>{}</time>',
@@ -113,7 +113,7 @@ def tag_number_of_errors(form: BaseForm) -> int:
     return sum(len(errors) for errors in form.errors.values())
 
 
-def _tag_time_ahead_of_database(context: Mapping[str, Any]) -> timedelta:
+def _tag_clock_offset(context: Mapping[str, Any]) -> timedelta:
     """Return how far the clock of the page's times is ahead of the database's.
 
     It is that of the company in `clock_of`, else of `job`; 0 on all other pages.
@@ -125,7 +125,7 @@ def _tag_time_ahead_of_database(context: Mapping[str, Any]) -> timedelta:
 def tag_time_in_full(moment: datetime) -> str:
     """Return a time to the second, with day, year and zone."""
     here = timezone.localtime(moment)
-    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({place_of_zone(here.tzinfo)})"
+    return f"{here:%A} {here.day} {here:%B %Y, %H:%M:%S} ({zone_in_words(here.tzinfo)})"
 
 
 def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
@@ -137,4 +137,4 @@ def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
     year = "" if here.year == now.year else f" {here.year}"
     is_near = seconds or abs(here - now) < NEAR
     clock = f"{here:%H:%M:%S}" if is_near else f"{here:%H:%M}"
-    return f"{here:%a} {here.day} {here:%b}{year}, {clock} ({place_of_zone(here.tzinfo)})"
+    return f"{here:%a} {here.day} {here:%b}{year}, {clock} ({zone_in_words(here.tzinfo)})"

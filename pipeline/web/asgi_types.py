@@ -10,7 +10,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-async def until_asgi_client_gone(receive: Receive) -> None:
+async def wait_for_asgi_disconnect(receive: Receive) -> None:
     """Wait until the client has left; forget what it still sends."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -29,7 +29,7 @@ def has_demo_access_to_story(request: HttpRequest) -> bool:
     return settings.DEV_MAIL and has_demo_access(request)
 
 
-def only_with_demo_access(request: HttpRequest) -> None:
+def require_demo_access(request: HttpRequest) -> None:
     """Refuse a request that may not use the demo's shortcuts. Raises Http404."""
     if not has_demo_access(request):
         raise Http404

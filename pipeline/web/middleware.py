@@ -195,18 +195,18 @@ PERMISSIONS_POLICY = ", ".join(
 )
 
 
-def browser_policies(
+def browser_policy_headers(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Switch off browser features that no page needs, and forbid other sites to embed responses."""
 
-    def browser_policies_middleware(request: HttpRequest) -> HttpResponse:
+    def browser_policy_headers_middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         response.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         response.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
 
-    return browser_policies_middleware
+    return browser_policy_headers_middleware
 
 
 @pages_only

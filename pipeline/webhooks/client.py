@@ -107,7 +107,7 @@ class WebhookClient:
         self._thread = threading.Thread(target=self._loop.run_forever, name="webhooks", daemon=True)
 
     def __enter__(self) -> WebhookClient:
-        _bound_memory_of_webhook_clients()
+        _limit_memory_of_webhook_clients()
         allow_webhook_connections()
         self._thread.start()
         return self
@@ -168,7 +168,7 @@ class WebhookClient:
             )
         headers = [(name.encode(), value.encode()) for name, value in request.headers.items()]
 
-        async def note_begin(event: str, _info: dict[str, Any]) -> None:
+        async def note_exchange_event(event: str, _info: dict[str, Any]) -> None:
             answer.is_begun = answer.is_begun or event == _BEGUN
 
         async with pool.stream(
@@ -176,7 +176,7 @@ class WebhookClient:
             request.url,
             headers=headers,
             content=request.body,
-            extensions={"trace": note_begin},
+            extensions={"trace": note_exchange_event},
         ) as response:
             answer.status = response.status
             answer.headers = _kept_webhook_response_headers(response.headers)
@@ -205,7 +205,7 @@ class WebhookClient:
 
 
 @cache
-def _bound_memory_of_webhook_clients() -> None:
+def _limit_memory_of_webhook_clients() -> None:
     """Let threads share two heaps, and have small stacks.
 
     glibc reserves 64 MB of addresses for the heap of each thread, and 8 MB for its stack; the

@@ -30,8 +30,8 @@ from pipeline.webhooks.lanes import (
     lane_attempt_row,
     lane_reason_to_switch_off,
 )
+from pipeline.webhooks.overtime import OvertimeTurn
 from pipeline.webhooks.queue import wake_webhook_queue
-from pipeline.webhooks.run_ends import TurnToEndWebhookRun
 from pipeline.webhooks.signing import (
     SecretUnreadable,
     decrypt_webhook_signing_secret,
@@ -88,10 +88,10 @@ class DeliveryRun:
         self.attempts = 0
         self.delivered = 0
 
-    def until_nothing_is_due(self, seconds: float, turn: TurnToEndWebhookRun) -> None:
+    def until_nothing_is_due(self, seconds: float, turn: OvertimeTurn) -> None:
         """Deliver until nothing is due or the time is over; then wait for what is under way."""
         until, look_at = time.monotonic() + seconds, 0.0
-        while not turn.has_come((now := time.monotonic()) - until) and not self._is_cancelled():
+        while not turn.may_end((now := time.monotonic()) - until) and not self._is_cancelled():
             self._renew(now)
             if now >= look_at or not self._lanes:
                 self._lease()
@@ -166,7 +166,13 @@ class DeliveryRun:
                 self._fail_waiting(lane)
                 continue
             if lane.has_more and len(lane.waiting) < lane.room:
-                self._read(lane)
+                most = 1 if lane.rests else LARGEST_BATCH
+                statement = _READ_OLDEST if lane.rests else _READ_DUE
+                held = list(lane.held)
+                found = statement.all(endpoint=lane.id, run=self._id, held=held, most=most)
+                lane.has_more = len(found) == LARGEST_BATCH
+                lane.waiting.extend(found)
+                lane.held |= {each.id: each for each in found}
             requests = []
             while lane.waiting and lane.room > 0 and shares.may_send(lane.company_id):
                 waiting = lane.waiting.popleft()
@@ -177,14 +183,6 @@ class DeliveryRun:
             if requests:
                 self._client.send(requests)
                 self._lanes[lane.id] = self._lanes.pop(lane.id)  # the others go first next time
-
-    def _read(self, lane: Lane) -> None:
-        most = 1 if lane.rests else LARGEST_BATCH
-        statement = _READ_OLDEST if lane.rests else _READ_DUE
-        found = statement.all(endpoint=lane.id, run=self._id, held=list(lane.held), most=most)
-        lane.has_more = len(found) == LARGEST_BATCH
-        lane.waiting.extend(found)
-        lane.held |= {each.id: each for each in found}
 
     def _request(self, lane: Lane, waiting: Waiting) -> Outgoing | None:
         """Sign a delivery; if its secret cannot be read, it fails unsent."""
@@ -281,7 +279,7 @@ def deliver_due_webhooks(
 
     Returns how many attempts were made, and how many of them succeeded.
     """
-    with WebhookClient() as client, TurnToEndWebhookRun() as turn:
+    with WebhookClient() as client, OvertimeTurn() as turn:
         run = DeliveryRun(client, is_cancelled=is_cancelled)
         run.until_nothing_is_due(seconds, turn)
     [[next_due]] = _NEXT_DUE.all()

@@ -24,7 +24,7 @@ from pipeline.line.company_clock import read_company_clock
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.company_emails import email_alert_to_company
 from pipeline.webhooks.addresses import checked_webhook_url
-from pipeline.webhooks.queue import QueuedOccurrence, wake_webhook_queue
+from pipeline.webhooks.queue import QueuedOccurrence, make_webhook_endpoint_due, wake_webhook_queue
 from pipeline.webhooks.signing import (
     TAG_BYTES,
     SecretUnreadable,
@@ -210,11 +210,6 @@ def reencrypt_endpoint_secrets() -> int:
             WebhookEndpoint.objects.filter(id=endpoint.id).update(**anew)
             count += 1
     return count
-
-
-def make_webhook_endpoint_due(endpoint_id: UUID) -> None:
-    """Make an endpoint due now, even if it rests; the caller has locked it."""
-    WebhookEndpoint.objects.filter(id=endpoint_id).update(next_due_at=Now(), rests_until=None)
 
 
 @transaction.atomic

@@ -95,7 +95,7 @@ class NetworkResolver:
             each.cancel()
 
 
-class _ClosingStream(httpcore.AsyncNetworkStream):
+class _GuardedStream(httpcore.AsyncNetworkStream):
     """Stream that is closed if its TLS handshake is cut off by our time limit.
 
     httpcore closes it after errors only, and a cancellation is none.
@@ -171,7 +171,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
             if not is_webhook_address_allowed(str(peer[0])):
                 await stream.aclose()
                 raise AddressRefused
-            return _ClosingStream(stream)
+            return _GuardedStream(stream)
         raise AssertionError("the last address returns or raises")
 
     async def sleep(self, seconds: float) -> None:

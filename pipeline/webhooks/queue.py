@@ -12,11 +12,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
 from pipeline.domain.states import ACCEPTED_UNTIL, PLANNED_SEATS
 from pipeline.line.event_log import logged_time
-from pipeline.models import Event
+from pipeline.models import Event, WebhookEndpoint
 from pipeline.webhooks import sql
 from pipeline.webhooks.types import webhook_type_of
 from tasks.enqueue import enqueue
@@ -128,3 +129,8 @@ def _webhook_occurrence_of(event: Event) -> QueuedOccurrence:
             **{name: event.data[name] for name in _TOLD if name in event.data},
         },
     )
+
+
+def make_webhook_endpoint_due(endpoint_id: UUID) -> None:
+    """Make an endpoint due now, even if it rests; the caller has locked it."""
+    WebhookEndpoint.objects.filter(id=endpoint_id).update(next_due_at=Now(), rests_until=None)

@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 
 from pipeline.domain.errors import WebhookDeliveryNotFound, WebhookOff
 from pipeline.models import WebhookDelivery
-from pipeline.webhooks.endpoints import locked_webhook_endpoint, make_webhook_endpoint_due
-from pipeline.webhooks.queue import wake_webhook_queue
+from pipeline.webhooks.endpoints import locked_webhook_endpoint
+from pipeline.webhooks.queue import make_webhook_endpoint_due, wake_webhook_queue
 from tasks.enqueue import Enqueued, enqueue
 
 # The type of the task that sends all failed deliveries again.

@@ -45,7 +45,7 @@ _NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalPrope
         "additionalProperties": False,
     },
 )
-def queue_webhooks_of_job_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def queue_webhooks_of_job_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Queue events of a job's log for the company's endpoints, and have them delivered."""
     queued = queue_webhooks_of_events(
         company_id=UUID(payload["company_id"]),
@@ -66,7 +66,7 @@ def queue_webhooks_of_job_task(payload: dict[str, Any], context: Context) -> dic
     cap=2,
     schema=_NOTHING,
 )
-def deliver_webhooks_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def deliver_webhooks_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Deliver what is due to all endpoints, for at most a minute: {"attempts", "delivered"}."""
     from pipeline.webhooks.deliver import deliver_due_webhooks  # see TASK_PRELOAD
 
@@ -88,7 +88,7 @@ def deliver_webhooks_task(payload: dict[str, Any], context: Context) -> dict[str
         "additionalProperties": False,
     },
 )
-def redeliver_webhooks_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def redeliver_webhooks_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Send all failed deliveries to an endpoint again: {"deliveries"}."""
     if context.owner_id is None:
         raise Fatal("deliveries are sent again for a company")
@@ -106,7 +106,7 @@ def redeliver_webhooks_task(payload: dict[str, Any], context: Context) -> dict[s
 @task_type(
     key=FOLLOW, queue="webhooks", timeout_seconds=120, max_attempts=3, cap=1, schema=_NOTHING
 )
-def queue_webhooks_of_tasks_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def queue_webhooks_of_tasks_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Queue events of companies' tasks; while some are under way, look again every second.
 
     Also encrypts secrets anew after SECRET_KEY was changed.
@@ -131,7 +131,7 @@ def queue_webhooks_of_tasks_task(payload: dict[str, Any], context: Context) -> d
     return {"queued": queued}
 
 
-def ensure_webhooks_tasks() -> None:
+def ensure_webhook_tasks() -> None:
     """Schedule what looks after webhooks. Safe to call at every start, by many processes at once.
 
     The deliveries have tasks of their own; the schedule helps where such a task has died.

@@ -137,6 +137,6 @@ def _median_behaviour(spans: Iterable[timedelta | None]) -> timedelta | None:
     return timedelta(seconds=median(seconds)) if seconds else None
 
 
-def is_plan_behaviour(event: LoggedEvent) -> bool:
+def is_planned_seats_change(event: LoggedEvent) -> bool:
     """Tell whether a row of the log is a change of seats that a plan made."""
     return event.event == EventType.CAPACITY_CHANGED and PLANNED_SEATS in event.data

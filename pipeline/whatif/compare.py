@@ -59,7 +59,7 @@ def compare_rules(
         (row.seq, row.at, row.application_id, row.to_status, row.ticket, row.tie)
         for row in happened.events
     ]
-    if told != [_compared_row(row) for row in log if row.at <= end]:
+    if told != [_row_to_compare(row) for row in log if row.at <= end]:
         raise NotReproducible
     steps = len(WINDOWS) + 2
     tell(1, steps)
@@ -76,27 +76,27 @@ def compare_rules(
     windows = []
     for number, seconds in enumerate(WINDOWS, 3):
         each = compare_again(change.policy | {"acknowledgment_window_seconds": seconds}, number)
-        windows.append({"window_seconds": seconds, **_compared_figures(each, change.since, end)})
-    earlier, later = _compared_moves(happened.events, tried.events, change.since, end)
+        windows.append({"window_seconds": seconds, **_figures_to_compare(each, change.since, end)})
+    earlier, later = _compare_first_seats(happened.events, tried.events, change.since, end)
     return {
         "start": change.since.isoformat(),
         "end": end.isoformat(),
-        "happened": _compared_figures(happened, change.since, end),
-        "what_if": _compared_figures(tried, change.since, end),
+        "happened": _figures_to_compare(happened, change.since, end),
+        "what_if": _figures_to_compare(tried, change.since, end),
         "earlier": earlier,
         "later": later,
         "windows": windows,
     }
 
 
-def _compared_row(row: LoggedEvent) -> tuple[Any, ...]:
+def _row_to_compare(row: LoggedEvent) -> tuple[Any, ...]:
     if row.application_id is None:
         return row.seq, row.at, None, None, None, None
     place = row.data.get("ticket"), row.data.get("tie")
     return row.seq, row.at, row.application_id, row.to_status, *place
 
 
-def _compared_figures(run: Simulation, start: datetime, end: datetime) -> dict[str, Any]:
+def _figures_to_compare(run: Simulation, start: datetime, end: datetime) -> dict[str, Any]:
     offered_at: dict[UUID, datetime] = {}
     misses = []
     for event in run.events:
@@ -112,7 +112,7 @@ def _compared_figures(run: Simulation, start: datetime, end: datetime) -> dict[s
             offered_at.pop(event.application_id, None)
     (ledger,) = fold_idle_seats(run.states, misses, [start, end])
     applied = {e.application_id: e.at for e in run.events if e.event == EventType.APPLIED}
-    first = {who: at for who, at in _compared_first_seats(run.events).items() if start <= at}
+    first = {who: at for who, at in _first_seats_to_compare(run.events).items() if start <= at}
     waits = [(at - applied[who]).total_seconds() for who, at in first.items()]
     return {
         "seat_seconds": ledger.seconds(),
@@ -122,7 +122,7 @@ def _compared_figures(run: Simulation, start: datetime, end: datetime) -> dict[s
     }
 
 
-def _compared_first_seats(events: Sequence[SimulatedEvent]) -> dict[UUID, datetime]:
+def _first_seats_to_compare(events: Sequence[SimulatedEvent]) -> dict[UUID, datetime]:
     found: dict[UUID, datetime] = {}
     for event in events:
         if event.application_id and event.to_status and Status(event.to_status).holds_seat:
@@ -130,7 +130,7 @@ def _compared_first_seats(events: Sequence[SimulatedEvent]) -> dict[UUID, dateti
     return found
 
 
-def _compared_moves(
+def _compare_first_seats(
     happened: Sequence[SimulatedEvent],
     tried: Sequence[SimulatedEvent],
     start: datetime,
@@ -138,7 +138,7 @@ def _compared_moves(
 ) -> tuple[int, int]:
     """Count who would have got a first seat earlier, and who later, or by the end not at all."""
     never = end + 2 * NOTABLE
-    was, would = _compared_first_seats(happened), _compared_first_seats(tried)
+    was, would = _first_seats_to_compare(happened), _first_seats_to_compare(tried)
     changes = [
         would.get(who, never) - was.get(who, never)
         for who in was.keys() | would.keys()

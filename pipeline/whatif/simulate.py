@@ -17,7 +17,12 @@ from jobs.policies import Policy
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
-from pipeline.whatif.behaviour import Behaviours, LoggedEvent, behaviours_in, is_plan_behaviour
+from pipeline.whatif.behaviour import (
+    Behaviours,
+    LoggedEvent,
+    behaviours_in,
+    is_planned_seats_change,
+)
 from pipeline.whatif.state import WISHES, Change, PersonState, SimulatedEvent, TooLong
 
 # A run that goes beyond these is given up: rules can be tried under which a line never rests.
@@ -51,7 +56,7 @@ class Simulation:
         self._coming: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = 0
         self._looks = 0
-        self._planned_seats = deque(filter(is_plan_behaviour, log))
+        self._planned_seats = deque(filter(is_planned_seats_change, log))
         for event in log:
             self._plan(event.at, self._step_of_event(event))
         if change:
@@ -93,19 +98,16 @@ class Simulation:
             if person.verify_by:
                 self._move(person, EventType.LAPSED, Status.INACTIVE)
             else:
-                self._miss(person)
+                person.misses += 1
+                person.eligible_at = self.policy.cooldown_until(self.now)
+                keeps = self.policy.keeps_place(person.misses)
+                kind = EventType.DECAYED if keeps else EventType.LAPSED
+                self._move(person, kind, Status.WAITLIST if keeps else Status.INACTIVE)
+                person.lost = "MISS"
+                self._touch(person.eligible_at)
         while self._planned_seats and self._planned_seats[0].at <= self.now:
             self._take_job_event(self._planned_seats.popleft())
         self._fill()
-
-    def _miss(self, person: PersonState) -> None:
-        person.misses += 1
-        person.eligible_at = self.policy.cooldown_until(self.now)
-        keeps = self.policy.keeps_place(person.misses)
-        kind = EventType.DECAYED if keeps else EventType.LAPSED
-        self._move(person, kind, Status.WAITLIST if keeps else Status.INACTIVE)
-        person.lost = "MISS"
-        self._touch(person.eligible_at)
 
     def _fill(self) -> None:
         if self.status != JobStatus.OPEN:
@@ -140,7 +142,11 @@ class Simulation:
             behind = self.policy.places_lost(person.misses)
             person.former_place = place or (self.next_ticket + behind, len(self.events) + 1)
         if to is Status.WAITLIST:
-            self._queue_up(person)
+            person.tie = len(self.events) + 1
+            person.ticket = self.next_ticket + self.policy.places_lost(person.misses)
+            if not person.misses:
+                self.next_ticket += 1
+            insort(self.queue, (person.ticket, person.tie, person.id))
         elif to is Status.PENDING_ACKNOWLEDGMENT:
             zone = self.behaviours.of[person.id].zone(person.offers)
             person.eligible_at, person.deadline = None, self.policy.deadline(self.now, zone)
@@ -153,13 +159,6 @@ class Simulation:
             person.verify_by = None
             self._unverified.discard(person.id)
         self._record(event, person)
-
-    def _queue_up(self, person: PersonState) -> None:
-        person.tie = len(self.events) + 1
-        person.ticket = self.next_ticket + self.policy.places_lost(person.misses)
-        if not person.misses:
-            self.next_ticket += 1
-        insort(self.queue, (person.ticket, person.tie, person.id))
 
     def _record(self, event: str, person: PersonState | None = None) -> None:
         seq = len(self.events) + 1
@@ -215,7 +214,7 @@ class Simulation:
     def _step_of_event(self, event: LoggedEvent) -> Callable[[], None]:
         """Return the step that a row of the log makes by itself; most only settle the line."""
         who, kind = event.application_id, event.event
-        if is_plan_behaviour(event):
+        if is_planned_seats_change(event):
             return lambda: None
         if who is None:
             return lambda: self._take_job_event(event)

@@ -63,7 +63,7 @@ def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]
         raise Fatal(str(error)) from None
     if job.company_id != context.owner_id:
         raise Fatal(str(JobNotFound()))
-    if why := _why_no_what_if_task(job):
+    if why := _what_if_task_refusal(job):
         raise Discard(why)
     LastWhatIf.objects.update_or_create(job_id=job.id, defaults={"task_id": context.task_id})
     end = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
@@ -85,7 +85,7 @@ def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]
         raise Discard(str(error)) from None
 
 
-def _why_no_what_if_task(job: Job) -> str:
+def _what_if_task_refusal(job: Job) -> str:
     if job.draw_at is not None:
         return "A job whose order is drawn by lot cannot be run again under other rules."
     if job.seq > MOST_EVENTS:

@@ -95,7 +95,7 @@ def time_in_words(
     day, clock = f"{at.day} {at:%B %Y}", f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
     if str(zone) == "UTC":
         return f"{clock} UTC on {day}"
-    return f"{clock} on {day} ({place_of_zone(zone)})"
+    return f"{clock} on {day} ({zone_in_words(zone)})"
 
 
 def time_here_and_in_utc(moment: datetime | str, zone: tzinfo = UTC) -> str:
@@ -111,6 +111,6 @@ def time_here_and_in_utc(moment: datetime | str, zone: tzinfo = UTC) -> str:
     return f"{words}, {time_in_words(moment)}"
 
 
-def place_of_zone(zone: tzinfo | None) -> str:
+def zone_in_words(zone: tzinfo | None) -> str:
     """Return the place in a zone's name: New York for America/New_York."""
     return str(zone).rpartition("/")[2].replace("_", " ")

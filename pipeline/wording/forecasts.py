@@ -35,7 +35,7 @@ class DescribedProspect(Protocol):
 def describe_prospect(prospect: DescribedProspect) -> str:
     """Say how long people in a place wait, and how often that came true."""
     wait = describe_forecast_wait(prospect.forecast.half, prospect.forecast.most)
-    return f"{wait} {describe_honesty_of_forecasts(prospect.counted, prospect.share)}".strip()
+    return f"{wait} {describe_accuracy_of_forecasts(prospect.counted, prospect.share)}".strip()
 
 
 def describe_forecast_wait(half_seconds: int, most_seconds: int) -> str:
@@ -51,7 +51,7 @@ def describe_forecast_wait(half_seconds: int, most_seconds: int) -> str:
     )
 
 
-def describe_honesty_of_forecasts(counted: int, share: int | None) -> str:
+def describe_accuracy_of_forecasts(counted: int, share: int | None) -> str:
     """Say how many of the last forecasts of a job came true; nothing while there are too few."""
     if share is None:
         return ""

@@ -94,7 +94,7 @@ class Child:
     ) -> None:
         spec = registry.find_registered_type(key, version)
         self._current, self._cancelled = task, False
-        with self._bound(task, spec, request, payload):
+        with self._bind_run(task, spec, request, payload):
             context = self._context(task, attempt, spec, payload, owner)
             span = tracing.run_span(
                 spec.name, trace, id=task, type=spec.name, attempt=attempt, request_id=request
@@ -108,7 +108,7 @@ class Child:
             except BaseException as error:
                 self._lift_limit()
                 seconds = time.perf_counter() - begun
-                self._failed(spec, payload, context, error, seconds, last=attempt >= most)
+                self._end_failed_run(spec, payload, context, error, seconds, last=attempt >= most)
                 return
             seconds = time.perf_counter() - begun
             _call_hook_in_child(spec.hooks.on_success, payload, context)
@@ -126,7 +126,7 @@ class Child:
             self._may_interrupt = False
             self._lift_limit()
 
-    def _failed(
+    def _end_failed_run(
         self,
         spec: registry.TaskSpec,
         payload: Any,
@@ -154,14 +154,14 @@ class Child:
     ) -> None:
         """Call the hooks of a dead task whose child died before it could call them."""
         spec = registry.find_registered_type(key, version)
-        with self._bound(task, spec, "", payload):
+        with self._bind_run(task, spec, "", payload):
             context = self._context(task, attempt, spec, payload, owner)
             _call_hook_in_child(spec.hooks.on_fail, payload, context)
             _call_hook_in_child(spec.hooks.on_end, payload, context)
             self._report(["hooked", task])
 
     @contextlib.contextmanager
-    def _bound(self, task: str, spec: registry.TaskSpec, request: str, payload: Any) -> Any:
+    def _bind_run(self, task: str, spec: registry.TaskSpec, request: str, payload: Any) -> Any:
         given = payload if isinstance(payload, dict) else {}
         ids = {name: given[name] for name in LOGGED_IDS if name in given}
         with bound_log_fields(task_id=task, task_type=spec.name, request_id=request, **ids):
@@ -188,14 +188,14 @@ class Child:
         if not self._cancelled:
             self._is_looking = True
             try:
-                self._look()
+                self._read_cancellation()
             finally:
                 self._is_looking = False
         if self._was_signalled:
             self._interrupt()
         return self._cancelled
 
-    def _look(self) -> None:
+    def _read_cancellation(self) -> None:
         flags = socket.MSG_DONTWAIT
         with contextlib.suppress(BlockingIOError):
             if self._messages.recv(len(CANCEL), flags | socket.MSG_PEEK) == CANCEL:

@@ -48,11 +48,11 @@ class ForkServer:
                     os.read(reader, MESSAGE_BYTES)
                 self._reap()
             if control in readable:
-                is_open = self._obey()
+                is_open = self._carry_out_request()
         for pid in self._numbers:
             _kill_forked_group(pid, signal.SIGKILL)
 
-    def _obey(self) -> bool:
+    def _carry_out_request(self) -> bool:
         """Carry out one request of the worker; return False once it has closed its end."""
         message, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES, 2)
         if not message:

@@ -128,7 +128,7 @@ def enqueue_due_schedules() -> float:
         turn = _ScheduleTurn(_scheduling_clock())
         due = Schedule.objects.filter(enabled=True, next_at__lte=turn.now).order_by("next_at")
         for schedule in due.select_for_update(skip_locked=True)[:MOST_AT_ONCE]:
-            turn.keep(schedule)
+            turn.enqueue_due(schedule)
             if turn.enqueued >= MOST_TASKS:
                 break
         others = Schedule.objects.filter(enabled=True).exclude(id__in=turn.left)
@@ -148,11 +148,11 @@ class _ScheduleTurn:
         self.left: list[UUID] = []
         self._has_room: dict[UUID, bool] = {}
 
-    def keep(self, schedule: Schedule) -> None:
+    def enqueue_due(self, schedule: Schedule) -> None:
         """Enqueue a task for each due time and advance the schedule; switch off one that fails."""
         try:
             with transaction.atomic():
-                self._keep(schedule)
+                self._enqueue_due(schedule)
         except TaskError as error:
             schedule.refresh_from_db()
             if isinstance(error, UnknownType) and self.now - schedule.next_at < PATIENCE:
@@ -163,11 +163,11 @@ class _ScheduleTurn:
             _note_schedule_act(What.SCHEDULE_SWITCHED_OFF, schedule, SITE)
         schedule.save()
 
-    def _keep(self, schedule: Schedule) -> None:
+    def _enqueue_due(self, schedule: Schedule) -> None:
         is_full = not self._room_for(schedule.owner_id)
         if is_full:
             log.warning("schedule %s skips its times: its owner's backlog is full", schedule.id)
-        for slot in () if is_full else _slots_of_schedule(schedule, self.now):
+        for slot in () if is_full else _due_times_of_schedule(schedule, self.now):
             enqueue(
                 schedule.type_key,
                 schedule.payload,
@@ -179,9 +179,9 @@ class _ScheduleTurn:
             )
             self.enqueued += 1
             schedule.last_enqueued_for = slot
-            schedule.next_at = _times_of_schedule(schedule).after(slot)
+            schedule.next_at = _cron_times_of_schedule(schedule).after(slot)
         if is_full or not schedule.catch_up:
-            schedule.next_at = _times_of_schedule(schedule).after(self.now)
+            schedule.next_at = _cron_times_of_schedule(schedule).after(self.now)
 
     def _room_for(self, owner_id: UUID | None) -> bool:
         """Tell whether an owner's backlog has room. Unlike for requests, nothing has checked it."""
@@ -194,9 +194,9 @@ class _ScheduleTurn:
         return self._has_room[owner_id]
 
 
-def _slots_of_schedule(schedule: Schedule, now: datetime) -> Iterator[datetime]:
+def _due_times_of_schedule(schedule: Schedule, now: datetime) -> Iterator[datetime]:
     """Iterate over due times: at most MOST_MADE_UP with `catch_up`, else the last, if recent."""
-    times = _times_of_schedule(schedule)
+    times = _cron_times_of_schedule(schedule)
     slot = schedule.next_at
     if schedule.catch_up:
         for _ in range(MOST_MADE_UP):
@@ -229,7 +229,7 @@ def _note_schedule_act(what: TaskAct.What, schedule: Schedule, actor: str) -> No
     note_in_audit(what, str(schedule.id), actor=actor, owner_id=schedule.owner_id, data=data)
 
 
-def _times_of_schedule(schedule: Schedule) -> CronTimes:
+def _cron_times_of_schedule(schedule: Schedule) -> CronTimes:
     return CronTimes(schedule.cron, schedule.zone)
 
 

@@ -25,7 +25,7 @@ _NEXT = f"""
     ORDER BY {OWNER}, p.run_after LIMIT 1"""
 
 
-def _turns_by_jumps(name: str, first: str, until: str) -> str:
+def _sql_of_owner_turns(name: str, first: str, until: str) -> str:
     following = _NEXT % f"> {name}.owner"
     return f"""
         {name}(owner, run_after, n) AS (
@@ -61,8 +61,8 @@ crowded AS MATERIALIZED (
 ), present AS MATERIALIZED (
     SELECT c.*, o.owner, count(*) OVER (PARTITION BY c.type_id, c.queue, c.priority) AS owners
     FROM crowded c JOIN ready ON ready.id = c.type_id CROSS JOIN LATERAL (
-        WITH RECURSIVE {_turns_by_jumps("behind", "> c.last", "true")},
-        {_turns_by_jumps("around", f">= {_SITE}", "{0}.owner <= c.last")}
+        WITH RECURSIVE {_sql_of_owner_turns("behind", "> c.last", "true")},
+        {_sql_of_owner_turns("around", f">= {_SITE}", "{0}.owner <= c.last")}
         SELECT owner FROM (
             (SELECT owner FROM behind WHERE run_after <= statement_timestamp()
              LIMIT {MOST_OWNERS})

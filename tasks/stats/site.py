@@ -89,7 +89,7 @@ def site_workers_alive() -> int:
     return int(count)
 
 
-def site_ended(*, within_seconds: float = 300.0) -> dict[str, Ended]:
+def site_ended_runs(*, within_seconds: float = 300.0) -> dict[str, Ended]:
     """Count recently ended attempts by type, up to an hour back, in steps of ten seconds."""
     rows = _site_rows(
         "SELECT k.key || '@' || k.version, sum(succeeded), sum(failed), sum(retried), sum(dead),"

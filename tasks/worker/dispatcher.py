@@ -80,7 +80,7 @@ class Dispatcher:
         most = len(slots) + quick * self._ahead()
         return most - held if held <= most // 2 or held < len(slots) else 0
 
-    def wants_urgent_from(self) -> float:
+    def urgent_claim_time(self) -> float:
         """Return the monotonic time from which to claim an urgent attempt alone, if any."""
         coming = any(each.spec.urgent for each in self._waiting)
         return math.inf if coming else self.slots.only_urgent_from()
@@ -249,7 +249,7 @@ class Dispatcher:
         verb, task_id, *rest = line
         first = slot.current
         if verb == "hooked":
-            slot.hooks_called()
+            slot.note_hooks_called()
         elif first is None or first.task_id != task_id:
             log.error("a child reported on %s, which it is not running", task_id)
         elif verb in ("done", "fail"):
@@ -275,7 +275,7 @@ class Dispatcher:
         for line in slot.receive():
             self._handle_message(slot, line, now)
         self._take_back(slot)
-        if bystander := slot.take_bystander():
+        if bystander := slot.take_newer_attempt():
             self._waiting.appendleft(bystander)
         elif attempt := slot.current:
             seconds = now - attempt.begun_at

@@ -66,7 +66,7 @@ class ProcessGroup:
             )
 
 
-def is_group_gone() -> bool:
+def is_process_group_gone() -> bool:
     """Tell whether the process that started this worker is gone."""
     starter = os.environ.get(PARENT_VARIABLE)
     return starter is not None and os.getppid() != int(starter)

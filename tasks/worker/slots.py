@@ -106,7 +106,7 @@ class Slot:
         *lines, self._received = received.split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def hooks_called(self) -> None:
+    def note_hooks_called(self) -> None:
         """Record that the child has called a dead task's hooks."""
         self._hooks = max(0, self._hooks - 1)
 
@@ -123,7 +123,7 @@ class Slot:
             self.renew()
         return attempt
 
-    def take_bystander(self) -> Attempt | None:
+    def take_newer_attempt(self) -> Attempt | None:
         """Return the attempt that a child had just begun when it was killed for an earlier one."""
         if self._killed_for is None or self.current in (None, self._killed_for):
             return None
@@ -167,6 +167,12 @@ class Slot:
             kill_seconds = KILL_SECONDS if attempt.interrupted else 0.0
             step_at = attempt.asked_at + attempt.spec.grace_seconds + kill_seconds
         return min(step_at, attempt.lease_ends)
+
+    def slow_from(self) -> float:
+        """Return the monotonic time from which the slot counts as taken by something long."""
+        if self.is_free:
+            return math.inf
+        return self.current.begun_at + SLOW_SECONDS if self.current else 0.0
 
     def renew(self) -> None:
         """Start a fresh child in place of one that has ended."""
@@ -236,11 +242,4 @@ class Slots:
         """
         if self.kept is None or not self.kept.is_free:
             return math.inf
-        return max(map(_slot_slow_from, self.open))
-
-
-def _slot_slow_from(slot: Slot) -> float:
-    """Return the monotonic time from which a slot counts as taken by something long."""
-    if slot.is_free:
-        return math.inf
-    return slot.current.begun_at + SLOW_SECONDS if slot.current else 0.0
+        return max(slot.slow_from() for slot in self.open)

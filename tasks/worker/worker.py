@@ -15,14 +15,14 @@ import signal
 import socket
 import time
 
-from tasks.loop import LoopRest, run_forever
+from tasks.loop import LoopPause, run_forever
 from tasks.registry import registered_types
 from tasks.worker.chores import Chores
 from tasks.worker.connection import Unavailable
 from tasks.worker.dispatcher import Dispatcher
 from tasks.worker.fork_client import ForkServerClient
 from tasks.worker.options import Options
-from tasks.worker.process_group import is_group_gone
+from tasks.worker.process_group import is_process_group_gone
 from tasks.worker.task_store import TaskStore
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Worker:
 
     def run(self) -> None:
         """Work until SIGTERM, then finish running tasks. A second SIGTERM returns them instead."""
-        outer = LoopRest()
+        outer = LoopPause()
         try:
             with outer.listening():
                 run_forever(self.step, idle_seconds=self.rest_seconds, sources=self.sources)
@@ -74,13 +74,13 @@ class Worker:
     def step(self) -> int:
         """Do everything that can be done now; return how much was done."""
         now = time.monotonic()
-        if is_group_gone():
+        if is_process_group_gone():
             os.kill(os.getpid(), signal.SIGTERM)
         done = self.dispatcher.receive(now)
         self.dispatcher.watch(now)
         if self.store.connection.is_up:
             try:
-                done += self._use_database(now)
+                done += self._step_with_database(now)
             except Unavailable:
                 log.debug("continuing without the database")
         self.dispatcher.hand_out(time.monotonic())
@@ -98,7 +98,7 @@ class Worker:
             times.append(self._all_written_at + BATCH_SECONDS)
         if not self._is_ending:
             is_open = self.dispatcher.wanted(now)
-            urgent_at = max(self._claim_urgent_at, self.dispatcher.wants_urgent_from())
+            urgent_at = max(self._claim_urgent_at, self.dispatcher.urgent_claim_time())
             times.append(self._claim_at if is_open else urgent_at)
         return max(SHORTEST_REST_SECONDS, min(times) - now)
 
@@ -109,7 +109,7 @@ class Worker:
         children = [self.dispatcher.fork_server.fileno(), *(slot.fileno() for slot in slots)]
         return children if database is None else [database, *children]
 
-    def _use_database(self, now: float) -> int:
+    def _step_with_database(self, now: float) -> int:
         announced = self.store.connection.announced()
         if now >= self._renew_at or "cancel" in announced:
             self._renew_at = now + self.options.lease_seconds / 3
@@ -175,7 +175,7 @@ class Worker:
 
     def _claim_urgent(self, now: float) -> int:
         """Claim an urgent task for the slot that is kept for one, while long runs hold the rest."""
-        if now < max(self._claim_urgent_at, self.dispatcher.wants_urgent_from()):
+        if now < max(self._claim_urgent_at, self.dispatcher.urgent_claim_time()):
             return 0
         claimed, seen = self.store.claim(1, only_urgent=True)
         self.dispatcher.add(claimed)
@@ -191,7 +191,7 @@ class Worker:
         waiting = self.dispatcher.remove_waiting()
         log.info("ending: %s returned, finishing the others", len(waiting))
         deadline = time.monotonic() + self.options.drain_seconds
-        second = LoopRest()
+        second = LoopPause()
         with second.listening():
             while not second.stopped and time.monotonic() < deadline:
                 try:

@@ -25,7 +25,7 @@ from pipeline.privacy.my_data import my_data_about
 from pipeline.selectors.annotations import (
     annotation_tags_in_job,
     annotations_of,
-    possible_assignees_in_annotations,
+    possible_annotation_assignees,
 )
 from tests.support import factories
 from tests.support.accounts import member_of
@@ -63,7 +63,7 @@ def test_all_of_it_is_read_again(application: Application, company: Company) -> 
     assert (kept.tags, kept.assignee) == (["night shift"], member.email)
     assert [(link.label, link.url) for link in kept.links] == [("CV", "https://example.org/cv")]
     assert annotation_tags_in_job(application.job_id) == ["night shift"]
-    assert (member.id, member.email) in possible_assignees_in_annotations(company.id)
+    assert (member.id, member.email) in possible_annotation_assignees(company.id)
 
 
 def test_each_kind_has_a_limit_that_counts_at_the_same_moment(

@@ -187,7 +187,7 @@ def test_what_cannot_be_written_at_all_holds_up_no_other_key(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(idempotency, "RETRY_SECONDS", 30)
-    claims = idempotency.UnsettledClaims()
+    claims = idempotency.UnsettledIdempotencyClaims()
 
     claims.note("SELECT 1 / 0", {})
     claims.note("SELECT 1 / %(by)s", {"by": 0})
@@ -202,7 +202,7 @@ def test_a_thread_that_cannot_start_leaves_the_error_of_the_database_as_it_is(
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    claims = idempotency.UnsettledClaims()
+    claims = idempotency.UnsettledIdempotencyClaims()
     with monkeypatch.context() as full:
         full.setattr(threading.Thread, "start", refuse)
         claims.note("SELECT 1", {})

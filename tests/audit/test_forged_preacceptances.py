@@ -14,7 +14,7 @@ from pipeline.audit.verify import verify_job
 from pipeline.domain.states import EventType, Move
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import lock_job_of
-from pipeline.line.moves import make_move, record_job_move
+from pipeline.line.moves import make_job_move, make_move
 from pipeline.line.write import write
 from pipeline.models import Event
 from pipeline.services.preaccept import preaccept
@@ -103,7 +103,7 @@ def test_a_log_that_ends_before_the_confirmation_is_named() -> None:
         job = lock_job_of(waiting.id)
         job.capacity = 2
         facts = {"accepted_until": logged_time(until)}
-        record_job_move(job, EventType.CAPACITY_CHANGED, actor=factories.RECRUITER)
+        make_job_move(job, EventType.CAPACITY_CHANGED, actor=factories.RECRUITER)
         make_move(job, job.application(waiting.id), Move.PROMOTE, facts=facts)
         write(job)
 

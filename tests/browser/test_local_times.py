@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import expect
 
-from pipeline.mail.links import Offer, make_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
 from tests.browser.site import OpenPage, Site
 from tests.support import factories
@@ -29,7 +29,7 @@ def offered() -> Any:
 
 def link_of(application: Any) -> str:
     seq = factories.events(application.job_id)[-1].seq
-    return f"/confirm/{make_offer_link_token(Offer(application.id, seq))}/"
+    return f"/confirm/{make_offer_link_token(LinkedOffer(application.id, seq))}/"
 
 
 def test_the_deadline_is_in_local_time_on_the_first_page(

@@ -11,7 +11,7 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Company, Role, User
-from pipeline.mail.links import Offer, make_offer_link_token, read_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_link_token, read_offer_link_token
 from tests.support.accounts import PASSWORD, browser_of, is_signed_in, member_of
 from tests.support.callers import key_of, signed_in
 
@@ -41,7 +41,7 @@ def test_sessions_stay_only_with_the_fallback(
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_links_to_confirm_stay_only_with_the_fallback(settings: Any, keep: bool) -> None:
-    offer = Offer(Applicant().id, 7)
+    offer = LinkedOffer(Applicant().id, 7)
     token = make_offer_link_token(offer)
 
     rotate(settings, keep=keep)

@@ -16,7 +16,7 @@ from applicants.services import find_or_create_applicant
 from pipeline.domain.errors import AlreadyApplied, ImportFileRefused, JobNotFound, JobNotOpen
 from pipeline.domain.states import Outcome
 from pipeline.imports import admit, store
-from pipeline.imports.admit import admit_rows, rows_left_to_admit
+from pipeline.imports.admit import admit_rows, count_rows_to_admit
 from pipeline.imports.progress import progress_of_import
 from pipeline.imports.refusals import refused_import_rows
 from pipeline.models import Application, ImportRun, StoredFile, StoredPart
@@ -134,7 +134,12 @@ def test_refused_rows_are_kept_with_their_reason_and_the_others_are_taken_in() -
         (5, "DUPLICATE"),
         (6, "ALREADY_APPLIED"),
     ]
-    assert (run.accepted, run.refused, rows_left_to_admit(run), run.ending) == (2, 4, 0, "COMPLETE")
+    assert (run.accepted, run.refused, count_rows_to_admit(run), run.ending) == (
+        2,
+        4,
+        0,
+        "COMPLETE",
+    )
     assert factories.row_of(job_id).waitlist_count == 2
 
 
@@ -166,7 +171,7 @@ def test_a_job_that_stops_in_between_ends_the_import_and_says_what_is_left(
         import_id, after_batch=lambda run: stop(job_id=job_id, actor=factories.RECRUITER)
     )
 
-    assert (run.ending, run.accepted, rows_left_to_admit(run)) == (ending, 6, 14)
+    assert (run.ending, run.accepted, count_rows_to_admit(run)) == (ending, 6, 14)
     assert Applicant.objects.filter(email__endswith="@import.example").count() == 6
     seen = progress_of_import(run.file.company_id, run.file_id)
     told = list(refused_import_rows(seen))
@@ -179,13 +184,13 @@ def test_a_job_that_was_opened_again_just_then_goes_on(monkeypatch: pytest.Monke
     job_id = factories.job()
     import_id = stored(job_id, as_csv(people(5)))
     pause_job(job_id=job_id, actor=factories.RECRUITER)
-    end_early = admit._end_admitting_import_early
+    end_early = admit._end_import_early
 
     def opened(import_id: UUID) -> ImportRun:
         open_job(job_id=job_id, actor=factories.RECRUITER)
         return end_early(import_id)
 
-    monkeypatch.setattr(admit, "_end_admitting_import_early", opened)
+    monkeypatch.setattr(admit, "_end_import_early", opened)
 
     assert admit_rows(import_id).accepted == 5
 
@@ -196,7 +201,7 @@ def test_cancelling_ends_between_two_batches_and_keeps_what_was_taken_in() -> No
 
     run = admit_rows(import_id, is_cancelled=lambda: True)
 
-    assert (run.accepted, rows_left_to_admit(run), run.finished_at) == (6, 14, None)
+    assert (run.accepted, count_rows_to_admit(run), run.finished_at) == (6, 14, None)
     assert admit_rows(import_id).accepted == 20
     assert_line_is_sound(job_id)
 

@@ -10,7 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jobs.policies import Policy
-from jobs.quiet_hours import QuietHours, deadline_after, running_time, running_time_in_utc
+from jobs.quiet_hours import (
+    QuietHours,
+    deadline_outside_quiet_hours,
+    time_outside_quiet_hours,
+    utc_time_outside_quiet_hours,
+)
 from pipeline.notifications.offers import OfferTimes, offer_checkpoints
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -66,10 +71,10 @@ def quiet_hours(draw: st.DrawFn) -> QuietHours:
 def test_a_deadline_is_the_one_that_counting_minutes_finds(
     start: datetime, window: timedelta, quiet: QuietHours
 ) -> None:
-    deadline = deadline_after(start, window, quiet)
+    deadline = deadline_outside_quiet_hours(start, window, quiet)
 
     assert deadline == counted_deadline(start, window, quiet)
-    assert running_time(start, deadline, quiet) == window
+    assert time_outside_quiet_hours(start, deadline, quiet) == window
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,7 @@ def test_a_deadline_is_the_one_that_counting_minutes_finds(
 def test_a_night_is_as_long_as_it_really_is(day: str, night_hours: int) -> None:
     evening = datetime.fromisoformat(f"{day}T21:00").replace(tzinfo=ZoneInfo("Europe/Berlin"))
 
-    deadline = deadline_after(evening, 2 * HOUR, NIGHTS)
+    deadline = deadline_outside_quiet_hours(evening, 2 * HOUR, NIGHTS)
 
     assert deadline.astimezone(ZoneInfo("Europe/Berlin")).strftime("%H:%M") == "09:00"
     assert deadline - evening.astimezone(UTC) == (2 + night_hours) * HOUR
@@ -88,20 +93,20 @@ def test_seconds_are_kept_and_a_window_may_end_where_the_quiet_hours_begin() -> 
     berlin = ZoneInfo("Europe/Berlin")
     start = datetime(2026, 6, 1, 21, 59, 30, 5, tzinfo=berlin)
 
-    assert deadline_after(start, timedelta(seconds=40), NIGHTS).astimezone(berlin) == datetime(
-        2026, 6, 2, 8, 0, 10, 5, tzinfo=berlin
-    )
+    assert deadline_outside_quiet_hours(start, timedelta(seconds=40), NIGHTS).astimezone(
+        berlin
+    ) == datetime(2026, 6, 2, 8, 0, 10, 5, tzinfo=berlin)
     sharp = datetime(2026, 6, 1, 21, tzinfo=berlin)
-    assert deadline_after(sharp, HOUR, NIGHTS).astimezone(berlin).hour == 22
+    assert deadline_outside_quiet_hours(sharp, HOUR, NIGHTS).astimezone(berlin).hour == 22
 
 
 def test_without_quiet_hours_all_time_runs() -> None:
     start = datetime(2026, 6, 1, 21, tzinfo=UTC)
 
     assert Policy().quiet_hours("Europe/Berlin") is None
-    assert deadline_after(start, 3 * HOUR, None) == start + 3 * HOUR
-    assert running_time(start, start + HOUR, None) == HOUR
-    assert running_time(start + HOUR, start, NIGHTS) == timedelta(0)
+    assert deadline_outside_quiet_hours(start, 3 * HOUR, None) == start + 3 * HOUR
+    assert time_outside_quiet_hours(start, start + HOUR, None) == HOUR
+    assert time_outside_quiet_hours(start + HOUR, start, NIGHTS) == timedelta(0)
 
 
 @pytest.mark.parametrize(("day", "first"), [("2026-03-28", "18:00"), ("2026-10-24", "16:00")])
@@ -109,12 +114,12 @@ def test_a_window_without_quiet_hours_is_as_long_as_it_really_is(day: str, first
     berlin = ZoneInfo("Europe/Berlin")
     start = datetime.fromisoformat(f"{day}T17:00").replace(tzinfo=berlin)
 
-    deadline = deadline_after(start, 24 * HOUR, None)
+    deadline = deadline_outside_quiet_hours(start, 24 * HOUR, None)
 
     assert deadline - start.astimezone(UTC) == 24 * HOUR
     assert deadline.astimezone(berlin).strftime("%H:%M") == first
-    assert deadline_after(start.astimezone(UTC), 24 * HOUR, None) == deadline
-    assert running_time(start, deadline.astimezone(berlin), None) == 24 * HOUR
+    assert deadline_outside_quiet_hours(start.astimezone(UTC), 24 * HOUR, None) == deadline
+    assert time_outside_quiet_hours(start, deadline.astimezone(berlin), None) == 24 * HOUR
 
 
 @pytest.mark.parametrize("quiet", [None, NIGHTS])
@@ -122,11 +127,11 @@ def test_the_two_equal_hours_of_a_night_have_a_deadline_each(quiet: QuietHours |
     summer = datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"))
     winter = summer.replace(fold=1)
 
-    until = [deadline_after(each, timedelta(0), None) for each in (summer, winter)]
+    until = [deadline_outside_quiet_hours(each, timedelta(0), None) for each in (summer, winter)]
 
     assert until[1] - until[0] == HOUR
-    assert running_time(summer, winter, None) == HOUR
-    assert deadline_after(winter, HOUR, quiet) == deadline_after(
+    assert time_outside_quiet_hours(summer, winter, None) == HOUR
+    assert deadline_outside_quiet_hours(winter, HOUR, quiet) == deadline_outside_quiet_hours(
         winter.astimezone(UTC), HOUR, quiet
     )
 
@@ -181,12 +186,12 @@ def test_a_zone_that_this_machine_no_longer_knows_stops_no_line() -> None:
 
 def test_the_times_of_an_offer_are_counted_once() -> None:
     start = datetime(2026, 6, 1, 21, tzinfo=UTC)
-    times = OfferTimes(start, deadline_after(start, 24 * HOUR, NIGHTS), NIGHTS)
+    times = OfferTimes(start, deadline_outside_quiet_hours(start, 24 * HOUR, NIGHTS), NIGHTS)
     offer_checkpoints(times)
-    before = running_time_in_utc.cache_info()
+    before = utc_time_outside_quiet_hours.cache_info()
 
     again = offer_checkpoints(times)
 
     assert again
-    assert running_time_in_utc.cache_info().misses == before.misses
-    assert running_time_in_utc.cache_info().hits == before.hits + 1
+    assert utc_time_outside_quiet_hours.cache_info().misses == before.misses
+    assert utc_time_outside_quiet_hours.cache_info().hits == before.hits + 1

@@ -13,7 +13,7 @@ from applicants.tokens import FIND_TOKEN
 from jobs.keys import FIND_KEY
 from pipeline.line import sql
 from pipeline.line.misses import READ_MISS
-from pipeline.line.write import joined_writes
+from pipeline.line.write import write_statement
 from pipeline.models import Application
 from pipeline.selectors import sql as reads
 from pipeline.selectors.applications import APPLICATION_FACTS, sql_of_applications_page
@@ -37,7 +37,7 @@ LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant", "task
 
 
 def changing(statement: str) -> str:
-    return joined_writes(("changed", statement), ("entries", sql.APPEND))
+    return write_statement(("changed", statement), ("entries", sql.APPEND))
 
 
 STATEMENTS: dict[str, PreparedStatement[Any]] = {
@@ -80,9 +80,9 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
             "find an application by its own id": reads.ATTACHED,
             "read who is active": reads.ACTIVE,
             "read who must acknowledge": reads.PENDING,
-            "admit one": joined_writes(("created", sql.CREATE), ("entries", sql.APPEND)),
+            "admit one": write_statement(("created", sql.CREATE), ("entries", sql.APPEND)),
             "move a few": changing(sql.CHANGE_FEW),
-            "move a few, with tasks": joined_writes(
+            "move a few, with tasks": write_statement(
                 ("changed", sql.CHANGE_FEW), ("entries", sql.APPEND), with_tasks=True
             ),
         }.items()

@@ -14,7 +14,7 @@ from pipeline.notifications.company_emails import ALERT_WORDS
 
 SOME = uuid4()
 LINKS = {
-    "confirm_offer": lambda: links.confirm_link(links.Offer(SOME, 7)),
+    "confirm_offer": lambda: links.confirm_link(links.LinkedOffer(SOME, 7)),
     "unsubscribe": lambda: links.unsubscribe_link("reminders", SOME),
     "my_application": lambda: links.application_link(SOME),
     "my_data": links.data_link,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.config import env
-from pipeline.management.commands.up import bring_up_site_name
+from pipeline.management.commands.up import set_site_url_for_up
 
 
 def test_mails_are_kept_where_nothing_else_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,6 +45,6 @@ def test_up_has_links_lead_to_its_port_unless_told_otherwise(
     monkeypatch.setitem(os.environ, "SITE_URL", given)
     settings.SITE_URL = "to be put back after the test"
 
-    bring_up_site_name(8123)
+    set_site_url_for_up(8123)
 
     assert os.environ["SITE_URL"] == then

@@ -31,11 +31,11 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Ready).serve_forever()
 """
 BECOME = """
 import json, sys
-from pipeline.management.keep_up import Plan, become_process_to_keep_up
+from pipeline.management.keep_up import Plan, exec_keep_up
 from pipeline.management.supervisor import Program
 plan = json.load(sys.stdin)
 plan["programs"] = [Program(**each) for each in plan["programs"]]
-become_process_to_keep_up(Plan(**plan))
+exec_keep_up(Plan(**plan))
 """
 SECRET = "the demo's password is p4ssw0rd"
 

@@ -183,15 +183,15 @@ def test_a_crash_before_the_record_sends_it_again_under_the_same_message_id(
 
 def test_the_mail_server_can_be_away_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = promote()
-    hand_over_mail = sending.hand_over_mail
+    hand_mail_to_server = sending.hand_mail_to_server
 
     def away(_email: Any) -> str:
         raise Retry("the mail server could not take the email: ConnectionRefusedError")
 
-    monkeypatch.setattr(sending, "hand_over_mail", away)
+    monkeypatch.setattr(sending, "hand_mail_to_server", away)
     assert run_due_tasks("email.event") == ["PENDING"]
     assert kinds(waiting.id)[-1] == ("PROMOTED", "QUEUED")
-    monkeypatch.setattr(sending, "hand_over_mail", hand_over_mail)
+    monkeypatch.setattr(sending, "hand_mail_to_server", hand_mail_to_server)
     make_retries_due()
 
     sent(1)
@@ -206,7 +206,7 @@ def test_after_the_last_attempt_it_is_recorded_as_failed(monkeypatch: pytest.Mon
     def away(_email: Any) -> str:
         raise Retry("the mail server could not take the email: TimeoutError")
 
-    monkeypatch.setattr(sending, "hand_over_mail", away)
+    monkeypatch.setattr(sending, "hand_mail_to_server", away)
     assert run_due_tasks("email.event") == ["DEAD"]
 
     row = Email.objects.get(application_id=waiting.id, kind="PROMOTED")
@@ -219,7 +219,7 @@ def test_a_refusal_is_recorded_and_not_tried_again(monkeypatch: pytest.MonkeyPat
     def refuse(_email: Any) -> str:
         raise sending.Refused("550")
 
-    monkeypatch.setattr(sending, "hand_over_mail", refuse)
+    monkeypatch.setattr(sending, "hand_mail_to_server", refuse)
     assert run_due_tasks("email.event") == ["SUCCEEDED"]
 
     row = Email.objects.get(application_id=waiting.id, kind="PROMOTED")

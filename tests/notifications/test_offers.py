@@ -10,7 +10,7 @@ from django.core import mail
 
 from applicants.models import Applicant
 from jobs.policies import Policy
-from jobs.quiet_hours import deadline_after
+from jobs.quiet_hours import deadline_outside_quiet_hours
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Email
 from pipeline.notifications.offers import GUARD, OfferTimes, offer_checkpoints
@@ -77,7 +77,9 @@ def test_an_offer_is_looked_at_where_its_window_allows(hours: float, wanted: Any
 def test_no_reminder_comes_in_quiet_hours() -> None:
     quiet = Policy(quiet_from="22:00", quiet_to="08:00", quiet_time_zone="UTC").quiet_hours()
     evening = AT.replace(hour=21)
-    deadline = deadline_after(evening, timedelta(hours=5), quiet)  # at noon of the next day
+    deadline = deadline_outside_quiet_hours(
+        evening, timedelta(hours=5), quiet
+    )  # at noon of the next day
 
     found = {what: at for at, what in offer_checkpoints(OfferTimes(evening, deadline, quiet))}
 

@@ -137,7 +137,7 @@ def test_nothing_of_the_person_is_left_and_every_log_is_sound(
     for job in lines:
         assert_line_is_sound(job)
     assert not ApplicantToken.objects.filter(applicant=zelda).exists()
-    assert codes.code_kept_about(EMAIL) is None
+    assert codes.kept_code_of(EMAIL) is None
     assert DecisionNote.objects.count() == 0
     assert IdempotencyRecord.objects.count() == 1
     kept = [session.get_decoded() for session in Session.objects.all()]

@@ -233,7 +233,7 @@ def test_what_has_just_expired_need_not_be_blanked(
             table.objects.all().delete()
             return True
 
-    monkeypatch.setattr(erase_files, "_pattern_to_erase_in_files", lambda address: Expiring())
+    monkeypatch.setattr(erase_files, "_erased_file_pattern", lambda address: Expiring())
 
     assert erase_person(applicant_id=zelda.id) == 0
 

@@ -174,15 +174,15 @@ def test_a_mail_that_was_on_its_way_while_its_person_was_erased_is_not_kept(
     zelda = factories.applicant(email=EMAIL)
     application = factories.application(factories.job(acknowledge_first_seat=True), zelda)
     promoted = factories.events(application.job_id)[-1]
-    hand_over_mail, sent = mail.hand_over_mail, []
+    hand_mail_to_server, sent = mail.hand_mail_to_server, []
 
     def erased_before(email: Any) -> str:
         together([partial(erase_person, applicant_id=zelda.id)])
-        taken = hand_over_mail(email)
+        taken = hand_mail_to_server(email)
         sent.extend(dev_mailbox.newest_dev_mails())
         return taken
 
-    monkeypatch.setattr(mail, "hand_over_mail", erased_before)
+    monkeypatch.setattr(mail, "hand_mail_to_server", erased_before)
     send_applicant_email(Cause(application.id, promoted.seq))
 
     assert [each.to for each in sent] == [EMAIL]

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from pipeline.domain.errors import UnknownPlace
 from pipeline.domain.states import EventType
 from pipeline.line.lock import lock_job
-from pipeline.line.moves import record_job_move
+from pipeline.line.moves import make_job_move
 from pipeline.line.write import write
 from pipeline.models import Event
 from pipeline.selectors.feed import FeedPlace, feed_of
@@ -85,7 +85,7 @@ def a_transaction_that_has_its_number(then: Any = lambda: None) -> Iterator[None
 def touch(job_id: UUID) -> None:
     """One more event in the job's log, inside a transaction that is running already."""
     job = lock_job(job_id)
-    record_job_move(job, EventType.POLICY_CHANGED, actor=factories.RECRUITER)
+    make_job_move(job, EventType.POLICY_CHANGED, actor=factories.RECRUITER)
     write(job)
 
 

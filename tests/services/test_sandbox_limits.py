@@ -14,7 +14,7 @@ from pipeline.audit.verify import verify_job
 from pipeline.decisions.carry_out import TASK
 from pipeline.domain.errors import SandboxFull, TooManyAdvances
 from pipeline.domain.states import Outcome
-from pipeline.imports.admit import rows_left_to_admit
+from pipeline.imports.admit import count_rows_to_admit
 from pipeline.line import settle as line_settle
 from pipeline.models import Application, ClockAdvance, ImportRun
 from pipeline.pages.applicant.my_data import BUSY
@@ -139,7 +139,7 @@ def test_an_import_into_a_full_job_ends(full: tuple[UUID, list[Application]]) ->
     run = imported(full[0], as_csv(people(5)))
 
     assert (run.ending, run.accepted) == (ImportRun.Ending.JOB_FULL, 0)
-    assert (run.finished_at is None, rows_left_to_admit(run)) == (False, 5)
+    assert (run.finished_at is None, count_rows_to_admit(run)) == (False, 5)
 
 
 def test_a_clock_is_moved_only_so_often(company: Company, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,5 +89,5 @@ def wait_until_somebody_waits_for_a_lock(unless: Event | None = None) -> None:
 def take_alone(turns: Turns[Any, Any], job_id: UUID, request: Any) -> Any:
     """Take a turn at a job without waiting for other threads, as another process would."""
     turn: Turn[Any, Any] = Turn(request)
-    turns._do(job_id, [turn])
+    turns._do_batch(job_id, [turn])
     return turn.outcome()

@@ -12,7 +12,7 @@ from tasks import control, dead_letters, errors
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent, TaskType
 from tasks.sql import breaker
-from tasks.stats.site import site_dead_depth, site_ended, site_open_breakers
+from tasks.stats.site import site_dead_depth, site_ended_runs, site_open_breakers
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import events, status, task
 
@@ -162,7 +162,7 @@ def test_discarded_runs_are_counted_but_are_no_failures_to_the_breaker(claimer: 
 
     kinds = list(TaskType.objects.values_list("id", flat=True))
     assert worker.connection.rows(breaker.OPEN_BREAKERS, {"types": kinds}) == []
-    numbers = site_ended()["test.noop@1"]
+    numbers = site_ended_runs()["test.noop@1"]
     assert (numbers.discarded, numbers.failed, numbers.dead) == (25, 0, 0)
 
 

@@ -12,7 +12,7 @@ from tasks import control, dead_letters, errors
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskPause
 from tasks.sql.queues import PARK, UNPARK
-from tasks.stats.owner import owner_counts, owner_depth, owner_oldest_age_seconds
+from tasks.stats.owner import owner_depth, owner_oldest_age_seconds, owner_task_counts
 from tasks.stats.site import site_depth, site_paused_types
 from tests.tasks.claims import claimer
 from tests.tasks.seen import status, task
@@ -124,9 +124,9 @@ def test_an_owner_sees_its_own_numbers(claimer: Any) -> None:
 
     assert owner_depth(ours) == {("test.noop@1", 0): 2, ("test.hog@1", 5): 1}
     assert list(owner_oldest_age_seconds(ours)) == [0]
-    counts = owner_counts(ours)
+    counts = owner_task_counts(ours)
     assert (counts["PENDING"], counts["SUCCEEDED"], counts["DEAD"]) == (3, 1, 0)
-    assert owner_counts(theirs)["PENDING"] == 1
+    assert owner_task_counts(theirs)["PENDING"] == 1
 
 
 def test_dead_letters_are_seen_replayed_and_discarded_by_their_owner_only(claimer: Any) -> None:

@@ -13,7 +13,7 @@ from tasks.retention import remove_tasks_after_retention
 from tasks.stats.site import (
     site_backlog,
     site_depth,
-    site_ended,
+    site_ended_runs,
     site_enqueued,
     site_oldest_age_seconds,
     site_running,
@@ -69,7 +69,7 @@ def test_the_numbers(claimer: Any) -> None:
     assert list(site_oldest_age_seconds()) == [0]
     assert site_workers_alive() == 1
     assert site_enqueued() == 5
-    numbers = site_ended()["test.noop@1"]
+    numbers = site_ended_runs()["test.noop@1"]
     assert (numbers.succeeded, numbers.failed, numbers.retried) == (1, 1, 1)
     assert numbers.seconds == pytest.approx(0.02)
     assert site_backlog(2) == 2

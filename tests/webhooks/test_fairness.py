@@ -21,7 +21,7 @@ from pipeline.webhooks import client
 from pipeline.webhooks import deliver as runs
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import MOST_ENDPOINTS
-from pipeline.webhooks.run_ends import TurnToEndWebhookRun
+from pipeline.webhooks.overtime import OvertimeTurn
 from tests.support import factories
 from tests.support.receiver import Receiver, reply
 from tests.support.together import started
@@ -253,7 +253,7 @@ def test_while_one_run_waits_for_its_last_answers_another_goes_on(
     """Both runs have a slow endpoint, and their time is over when another's event comes."""
     if not in_turn:
         monkeypatch.setattr(
-            TurnToEndWebhookRun, "has_come", lambda _, overtime_seconds: overtime_seconds >= 0
+            OvertimeTurn, "may_end", lambda _, overtime_seconds: overtime_seconds >= 0
         )
     monkeypatch.setattr(runs, "MOST_LANES", 1)
     endpoint(other_company.id, second_receiver.url)

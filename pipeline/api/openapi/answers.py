@@ -106,7 +106,10 @@ class Answers:
 
     def of(self, operation: Operation, method: str, path: str) -> Schema:
         """Return the responses of an operation by status."""
-        given = {str(status): self._given(operation, method, status) for status in operation.gives}
+        given = {
+            str(status): self._success_answer(operation, method, status)
+            for status in operation.gives
+        }
         if operation.tagged:
             unchanged = {
                 "description": "You already have the current version.",
@@ -118,9 +121,11 @@ class Answers:
             key=lambda kind: (kind.status, kind.code),
         )
         by_status = groupby(kinds, key=lambda kind: kind.status)
-        return given | {str(status): self._refused(list(kinds)) for status, kinds in by_status}
+        return given | {
+            str(status): self._refusal_answer(list(kinds)) for status, kinds in by_status
+        }
 
-    def _given(self, operation: Operation, method: str, status: int) -> Schema:
+    def _success_answer(self, operation: Operation, method: str, status: int) -> Schema:
         headers = [*_OF_ALL, *operation.headers]
         if operation.tagged:
             headers.append("ETag")
@@ -144,7 +149,7 @@ class Answers:
             answer["content"] = {"application/json": {"schema": self._types.schema_of(hint)}}
         return answer
 
-    def _refused(self, kinds: list[ProblemType]) -> Schema:
+    def _refusal_answer(self, kinds: list[ProblemType]) -> Schema:
         """Return the problems of one status, shared by operations with the same ones."""
         codes = [kind.code for kind in kinds]
         names = ["".join(word.title() for word in code.split("_")) for code in codes]
@@ -153,7 +158,7 @@ class Answers:
             "headers": self._headers([*_OF_ALL, *_OF_STATUS.get(kinds[0].status, ())]),
             "content": {
                 MEDIA_TYPE: {
-                    "schema": self._problem(),
+                    "schema": self._problem_schema(),
                     "examples": {kind.code: {"value": problem_example(kind)} for kind in kinds},
                 }
             },
@@ -169,7 +174,7 @@ class Answers:
             given[name] = self._shared(ResolvedComponent.HEADER, name, build)
         return given
 
-    def _problem(self) -> Schema:
+    def _problem_schema(self) -> Schema:
         text: Schema = {"type": "string"}
         properties: Schema = {
             "type": {

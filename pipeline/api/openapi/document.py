@@ -30,7 +30,7 @@ def document() -> Schema:
 
 
 @cache
-def document_as_json() -> bytes:
+def openapi_document_as_json() -> bytes:
     """Return the document as it is served."""
     return json.dumps(document(), ensure_ascii=False, separators=(",", ":")).encode()
 

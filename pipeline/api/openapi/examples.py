@@ -140,10 +140,10 @@ def example_of(schema: Schema, schemas: Schema, owner: str = "", name: str = "")
         return example_of(options[0], schemas, owner, name)
     if isinstance(known, _TYPES[kinds[0]]) and known in schema.get("enum", [known]):
         return known
-    return _made_example(schema, kinds[0], schemas, owner)
+    return _generated_example(schema, kinds[0], schemas, owner)
 
 
-def _made_example(schema: Schema, kind: str, schemas: Schema, owner: str) -> Any:
+def _generated_example(schema: Schema, kind: str, schemas: Schema, owner: str) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
     if "properties" in schema:

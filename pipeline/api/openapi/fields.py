@@ -6,7 +6,7 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
-from pipeline.api.openapi.descriptions_of_types import field_description
+from pipeline.api.openapi.field_descriptions import field_description
 from pipeline.api.openapi.schemas import Schema
 from pipeline.api.v1.fields import METADATA_KEY
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH

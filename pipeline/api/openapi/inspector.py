@@ -12,7 +12,7 @@ from pipeline.api.openapi import fields  # noqa: F401, its classes are found by 
 from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
 from pipeline.api.openapi.schemas import OPERATION, Operation, Schema
-from pipeline.api.openapi.security import security_callers_of, security_of
+from pipeline.api.openapi.security import security_in_words, security_of
 from pipeline.api.v1.fields import Text
 
 
@@ -35,7 +35,7 @@ class Inspector(AutoSchema):
             raise NotDescribed(f"{method} {path} lacks @describes")
         words = cleandoc(handler.__doc__ or "")
         first_line = words.partition("\n")[0]
-        who = f"**Who:** {security_callers_of(operation.action)}."
+        who = f"**Who:** {security_in_words(operation.action)}."
         written: Schema = {
             "operationId": operation.name,
             "tags": [operation.tag.value],

@@ -10,7 +10,7 @@ from jobs.models import JobStatus
 from pipeline.api.openapi.schemas import (
     Parameter,
     choices_schema,
-    whole_schema,
+    integer_schema,
 )
 from pipeline.api.pagination import DEFAULT_LIMIT, MOST
 from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
@@ -30,7 +30,7 @@ from pipeline.webhooks.types import TEST, TYPES
 from tasks.models.statuses import Status
 
 
-def names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
+def describe_names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
     """Return a parameter that takes some of a few names, separated by commas."""
     schema = {
         "type": "array",
@@ -40,15 +40,15 @@ def names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:
     return Parameter(name, about, schema, more={"style": "form", "explode": False})
 
 
-def expand_parameter(**names: str) -> Parameter:
+def describe_expand_parameter(**names: str) -> Parameter:
     """Return the parameter for fields that a response fills in only on request."""
     about = "; ".join(f"`{name}`: {what}" for name, what in names.items())
-    return names_parameter("expand", f"Fields to fill in, otherwise null. {about}.", names)
+    return describe_names_parameter("expand", f"Fields to fill in, otherwise null. {about}.", names)
 
 
 def fields_parameter(row: type[Any]) -> Parameter:
     """Return the parameter for the fields of an object, or of each row of a list."""
-    return names_parameter(
+    return describe_names_parameter(
         "fields",
         "Only these fields of each object. The others are then missing, although its type requires"
         " them.",
@@ -57,9 +57,9 @@ def fields_parameter(row: type[Any]) -> Parameter:
 
 
 _TIME = {"type": "string", "format": "date-time"}
-_SEQ = whole_schema(0, LARGEST)
+_SEQ = integer_schema(0, LARGEST)
 
-LIMIT = Parameter("limit", "Rows per page.", whole_schema(1, MOST, default=DEFAULT_LIMIT))
+LIMIT = Parameter("limit", "Rows per page.", integer_schema(1, MOST, default=DEFAULT_LIMIT))
 _CURSOR = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
 CURSOR = Parameter(
     "cursor",
@@ -105,12 +105,12 @@ CONTEST_STATE = Parameter(
     choices_schema(ContestState),
 )
 EVENT = Parameter("event", "Only events of this kind.", choices_schema(EventType))
-POSITION = Parameter("position", "1 is the next in line.", whole_schema(1, LARGEST))
+POSITION = Parameter("position", "1 is the next in line.", integer_schema(1, LARGEST))
 OF_WEEKS = (
     Parameter(
         "weeks",
         "How many weeks, the present one included.",
-        whole_schema(1, MOST_WEEKS, default=USUAL_WEEKS),
+        integer_schema(1, MOST_WEEKS, default=USUAL_WEEKS),
     ),
     Parameter(
         "zone",
@@ -127,7 +127,7 @@ MOST_REPLAYED = 1_000
 REPLAY_LIMIT = Parameter(
     "limit",
     "People on the waitlist per page.",
-    whole_schema(1, MOST_REPLAYED, default=MOST_REPLAYED),
+    integer_schema(1, MOST_REPLAYED, default=MOST_REPLAYED),
 )
 NOTED_SEQ = Parameter("seq", "The seq that you noted. Requires `hash`.", _SEQ)
 NOTED_HASH = Parameter(
@@ -165,12 +165,12 @@ _ONE_TIME_LISTED = (
     )
 )
 _DECISION = "the company's decision, with its note for the company"
-EXPAND_DECISION = expand_parameter(decision=_DECISION)
-EXPAND_LIST = expand_parameter(
+EXPAND_DECISION = describe_expand_parameter(decision=_DECISION)
+EXPAND_LIST = describe_expand_parameter(
     decision=_DECISION,
     total="the number of applications that fit, counted up to 10,000; not together with `search`",
 )
-EXPAND_APPLICATION = expand_parameter(
+EXPAND_APPLICATION = describe_expand_parameter(
     application="the event's application as it is now, its `position` always null"
 )
 OF_APPLICATIONS = (
@@ -180,7 +180,7 @@ OF_APPLICATIONS = (
     Parameter(
         "min_decay_count",
         "Only applications with this number of misses or more.",
-        whole_schema(0, 10_000),
+        integer_schema(0, 10_000),
     ),
     Parameter("verified", "Only applications that are verified, or not.", {"type": "boolean"}),
     Parameter(

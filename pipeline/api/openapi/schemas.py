@@ -103,7 +103,7 @@ def describes(
     return attach_schema
 
 
-def whole_schema(low: int, high: int | None = None, **more: Any) -> Schema:
+def integer_schema(low: int, high: int | None = None, **more: Any) -> Schema:
     """Return the schema of a whole number between two bounds."""
     limits = {"minimum": low} if high is None else {"minimum": low, "maximum": high}
     return {"type": "integer", "format": "int64"} | limits | more

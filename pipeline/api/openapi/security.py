@@ -29,7 +29,7 @@ def _scopes_in_words(scope: Scope) -> str:
     return "`read` or `write`" if scope is Scope.READ else f"`{scope.value}`"
 
 
-def security_callers_of(action: Action) -> str:
+def security_in_words(action: Action) -> str:
     """Return who may take an action, as a sentence without a full stop."""
     rule = RULES[action]
     if rule.public:

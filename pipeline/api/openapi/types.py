@@ -17,7 +17,7 @@ from typing import (
 
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resolve_type_hint
 
-from pipeline.api.openapi.descriptions_of_types import field_description
+from pipeline.api.openapi.field_descriptions import field_description
 from pipeline.api.openapi.schemas import Schema
 
 _NAMES = {"Status": "ApplicationStatus", "EventType": "EventName", "Kind": "ProblemKind"}

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from pipeline.api.conditional import conditional_answer
 from pipeline.api.endpoint import Endpoint
-from pipeline.api.openapi.document import document_as_json
+from pipeline.api.openapi.document import openapi_document_as_json
 
 
 class DocumentView(Endpoint):
@@ -28,11 +28,13 @@ class DocumentView(Endpoint):
 
     def get(self, request: Request) -> Response | HttpResponse:
         """Return the OpenAPI document, or 304 if the client already has it."""
-        answer = conditional_answer(request, None, _docs_view_tag())
+        answer = conditional_answer(request, None, _docs_view_etag())
         if answer.status_code == 304:
             return answer
         return HttpResponse(
-            document_as_json(), content_type="application/json", headers={"ETag": _docs_view_tag()}
+            openapi_document_as_json(),
+            content_type="application/json",
+            headers={"ETag": _docs_view_etag()},
         )
 
 
@@ -52,5 +54,5 @@ class DocsView(View):
 
 
 @cache
-def _docs_view_tag() -> str:
-    return f'"{sha256(document_as_json()).hexdigest()[:32]}"'
+def _docs_view_etag() -> str:
+    return f'"{sha256(openapi_document_as_json()).hexdigest()[:32]}"'

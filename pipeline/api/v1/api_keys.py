@@ -14,7 +14,7 @@ from jobs.keys import MOST_KEY_DAYS, api_keys_of, create_api_key, revoke_api_key
 from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
 from jobs.models import USUAL_SCOPES, ApiKey, Scope
 from pipeline.api.access import authorize_company
-from pipeline.api.auth import refuse_authenticated_long_ago
+from pipeline.api.auth import require_recent_authentication
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
@@ -111,7 +111,7 @@ class ApiKeys(Endpoint):
         caller = authorize_company(caller_of(request), Action.MANAGE_KEYS)
         given = endpoint_body(request, ApiKeyIn)
         scopes = [Scope(each) for each in given["scopes"]]
-        refuse_authenticated_long_ago(request)
+        require_recent_authentication(request)
         row, key = create_api_key(
             company_id=caller.company_id,
             name=given["name"],

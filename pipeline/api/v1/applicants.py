@@ -130,7 +130,7 @@ class OneApplicant(Endpoint):
         return Response(applicant_out(known_applicant(caller_of(request), applicant_id)))
 
 
-class OneApplicantApplications(Endpoint):
+class ApplicationsOfApplicant(Endpoint):
     """`/applicants/{id}/applications`"""
 
     @describes(

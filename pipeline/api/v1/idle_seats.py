@@ -14,7 +14,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import OF_WEEKS
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parameters import whole_parameter, zone_parameter
+from pipeline.api.parameters import integer_parameter, zone_parameter
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.reports import IdleSeatsOut
@@ -86,7 +86,7 @@ class IdleSeatsOfJob(Endpoint):
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job's seat time by week: in use, and lost by cause."""
         caller, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        weeks, zone = _asked_weeks_of_idle_seats(request)
+        weeks, zone = _requested_weeks_of_idle_seats(request)
         check_throttle(request, "replay", caller.log_name)
         with turn_for_heavy_read(job.company_id, events=min(job.seq, MOST_EVENTS)):
             found = idle_seats_of_job(read_job(job_id), weeks=weeks, zone=zone)
@@ -110,7 +110,7 @@ class IdleSeatsOfCompany(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the seat time of the company's jobs by week: in use, and lost by cause."""
         caller = authorize_company(caller_of(request), Action.READ_COMPANY)
-        weeks, zone = _asked_weeks_of_idle_seats(request)
+        weeks, zone = _requested_weeks_of_idle_seats(request)
         check_throttle(request, "replay", caller.log_name)
         events = count_events_for_idle_seats(caller.company_id)
         with turn_for_heavy_read(caller.company_id, events=events):
@@ -125,8 +125,8 @@ class IdleSeatsOfCompany(Endpoint):
         return endpoint_answer(request, payload)
 
 
-def _asked_weeks_of_idle_seats(request: Request) -> tuple[int, str]:
-    weeks = whole_parameter(request, "weeks", low=1, high=MOST_WEEKS)
+def _requested_weeks_of_idle_seats(request: Request) -> tuple[int, str]:
+    weeks = integer_parameter(request, "weeks", low=1, high=MOST_WEEKS)
     return weeks or USUAL_WEEKS, zone_parameter(request)
 
 

@@ -52,7 +52,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/planned-seats", planned_seats.PlannedSeatsOfJob.as_view()),
     path(
         "jobs/<uuid:job_id>/planned-seats/<uuid:planned_id>",
-        planned_seats.OnePlannedSeats.as_view(),
+        planned_seats.PlannedSeatsDetail.as_view(),
     ),
     path("jobs/<uuid:job_id>/idle-seats", idle_seats.IdleSeatsOfJob.as_view()),
     path("jobs/<uuid:job_id>/reports", reports.JobReports.as_view()),
@@ -92,7 +92,7 @@ urlpatterns = [
     path("applicants/<uuid:applicant_id>/timeline", timelines.TimelineOfApplicant.as_view()),
     path("applicants/<uuid:applicant_id>", applicants.OneApplicant.as_view()),
     path(
-        "applicants/<uuid:applicant_id>/applications", applicants.OneApplicantApplications.as_view()
+        "applicants/<uuid:applicant_id>/applications", applicants.ApplicationsOfApplicant.as_view()
     ),
     path("applicants/<uuid:applicant_id>/tokens", applicants.ApplicantTokens.as_view()),
     path("auth/code", auth.SignInCode.as_view()),

@@ -42,7 +42,7 @@ IN_TABLES: dict[str, Check] = {
     "roles": database_findings.database_role_findings,
     "log": database_findings.database_trigger_findings,
     "workers": background_findings.background_worker_findings,
-    "line": background_findings.background_line_findings,
+    "line": background_findings.background_settlement_findings,
     "tasks": background_findings.background_task_findings,
     "devices": site_findings.device_findings,
 }

@@ -64,7 +64,7 @@ class Command(BaseCommand):
                         f"{failed} jobs could not be settled; the log above says why."
                     )
             else:
-                with run_decay_beside_moving_people(moving_job):
+                with run_decay_with_moving_job(moving_job):
                     run_forever(
                         worker.step, idle_seconds=worker.rest_seconds, sources=worker.sources
                     )
@@ -72,7 +72,7 @@ class Command(BaseCommand):
             worker.close()
 
 
-def run_decay_beside_moving_people(job_id: UUID | None) -> AbstractContextManager[object]:
+def run_decay_with_moving_job(job_id: UUID | None) -> AbstractContextManager[object]:
     """Return the moving job of the demo as a context, or one that does nothing."""
     if job_id is None:
         return nullcontext()

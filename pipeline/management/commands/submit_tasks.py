@@ -35,11 +35,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--count", type=_count_to_submit, default=100, help="number of tasks (%(default)s)"
+            "--count", type=_parse_submit_count, default=100, help="number of tasks (%(default)s)"
         )
         parser.add_argument(
             "--within",
-            type=_span_to_submit,
+            type=_parse_submit_span,
             default=10.0,
             metavar="SECONDS",
             help="seconds over which their due times are spread (%(default)s)",
@@ -141,13 +141,13 @@ def _read_submitted(client: ApiClient, ids: set[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _count_to_submit(text: str) -> int:
+def _parse_submit_count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_TASKS:
         raise ArgumentTypeError(f"must be 1 to {MOST_TASKS}, not {text!r}")
     return int(text)
 
 
-def _span_to_submit(text: str) -> float:
+def _parse_submit_span(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:

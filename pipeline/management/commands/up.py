@@ -18,8 +18,8 @@ from django.db import OperationalError, connection, connections
 from pipeline.config.demo_addresses import APPLICANT, COMPANY, OWNER, demo_address
 from pipeline.database.errors import ClusterError
 from pipeline.management.demo.seed import Demo, seed_demo_company
-from pipeline.management.keep_up import HOST, Plan, become_process_to_keep_up, stop_keeping_up
-from pipeline.management.supervisor import Program, supervise_stop_signals
+from pipeline.management.keep_up import HOST, Plan, exec_keep_up, stop_keep_up
+from pipeline.management.supervisor import Program, install_supervisor_handler
 from pipeline.web import demo_access
 from tasks.advisory_locks import PREPARE_DATABASE
 
@@ -63,19 +63,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add --port and --no-demo."""
-        parser.add_argument("--port", type=port_to_bring_up, default=DEFAULT_PORT, help=PORT_HELP)
+        parser.add_argument("--port", type=port_for_up, default=DEFAULT_PORT, help=PORT_HELP)
         parser.add_argument("--no-demo", action="store_true", help="start without the demo company")
 
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
         """Prepare everything, then become `keep_up`. Raises CommandError if the port is taken."""
-        supervise_stop_signals(stop_keeping_up)
-        bring_up_site_name(port)
-        with bring_up_listener(port) as listener:
+        install_supervisor_handler(stop_keep_up)
+        set_site_url_for_up(port)
+        with open_port_for_up(port) as listener:
             demo = self.prepare(no_demo=no_demo)
             cluster = settings.EMBEDDED_POSTGRES
-            become_process_to_keep_up(
+            exec_keep_up(
                 Plan(
-                    programs_to_bring_up(listener, demo),
+                    programs_for_up(listener, demo),
                     folder=str(settings.BASE_DIR),
                     port=port,
                     welcome=self.welcome(port, demo),
@@ -89,8 +89,8 @@ class Command(BaseCommand):
         self.stdout.write(
             "Preparing the database and the demo (the first time takes about 20 seconds) ..."
         )
-        bring_up_database()
-        with bring_up_one_at_a_time():
+        connect_database_for_up()
+        with one_up_at_a_time():
             call_command("migrate", interactive=False, verbosity=0)
             demo = None if no_demo else seed_demo_company()
         connections.close_all()
@@ -110,7 +110,7 @@ class Command(BaseCommand):
                 DEMO.format(
                     demo=demo,
                     site=site,
-                    links=bring_up_demo_links(site),
+                    links=demo_links_for_up(site),
                     owner=OWNER,
                     password=demo.password or CHANGED,
                     applicant=demo_address(APPLICANT),
@@ -119,7 +119,7 @@ class Command(BaseCommand):
         return "\n".join([*lines, "\nCtrl-C stops everything."])
 
 
-def bring_up_demo_links(site: str) -> str:
+def demo_links_for_up(site: str) -> str:
     """Return the sign-in links of the demo; an empty string with a database of one's own."""
     if settings.EMBEDDED_POSTGRES is None:
         return ""
@@ -132,7 +132,7 @@ def bring_up_demo_links(site: str) -> str:
     )
 
 
-def port_to_bring_up(text: str) -> int:
+def port_for_up(text: str) -> int:
     """Parse a port. Raises ArgumentTypeError if it is not one."""
     with suppress(ValueError):
         if 1 <= (port := int(text)) <= HIGHEST_PORT:
@@ -140,7 +140,7 @@ def port_to_bring_up(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text} is not a port (1 to {HIGHEST_PORT})")
 
 
-def bring_up_site_name(port: int) -> None:
+def set_site_url_for_up(port: int) -> None:
     """Point links in emails to the port in use, for this process and the programs it starts.
 
     A SITE_URL that is already set is kept, because the site is then behind a proxy.
@@ -150,7 +150,7 @@ def bring_up_site_name(port: int) -> None:
 
 
 @contextmanager
-def bring_up_listener(port: int) -> Iterator[socket.socket]:
+def open_port_for_up(port: int) -> Iterator[socket.socket]:
     """Open the port before anything else starts, so that no other program takes it."""
     try:
         listener = socket.create_server((HOST, port), backlog=BACKLOG)
@@ -163,7 +163,7 @@ def bring_up_listener(port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-def programs_to_bring_up(listener: socket.socket, demo: Demo | None) -> list[Program]:
+def programs_for_up(listener: socket.socket, demo: Demo | None) -> list[Program]:
     """List the programs: web, on the open port, and the workers, which are restarted.
 
     The demo's invented people get emails, which must not leave this machine. So they move only
@@ -179,7 +179,7 @@ def programs_to_bring_up(listener: socket.socket, demo: Demo | None) -> list[Pro
     ]
 
 
-def bring_up_database() -> None:
+def connect_database_for_up() -> None:
     """Connect to the database. Raises CommandError with the reason in one sentence."""
     try:
         connection.ensure_connection()
@@ -189,7 +189,7 @@ def bring_up_database() -> None:
 
 
 @contextmanager
-def bring_up_one_at_a_time() -> Iterator[None]:
+def one_up_at_a_time() -> Iterator[None]:
     """Wait, without a time limit, for any other `up` that is preparing the same database."""
     holder = connection.copy()  # migrating changes the role of the usual connection
     try:

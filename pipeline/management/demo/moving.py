@@ -72,7 +72,10 @@ class MovingJob:
                 if waiting < FEWEST_WAITING or (
                     waiting < MOST_WAITING and self._chance.random() < 1 / MOST_WAITING
                 ):
-                    self._add_newcomer()
+                    name = f"{self._chance.choice(FIRST_NAMES)} {self._chance.choice(LAST_NAMES)}"
+                    person_id = find_or_create_applicant(demo_address(name)).id
+                    actor = Actor(ActorKind.APPLICANT, person_id)
+                    apply(job_id=self.job_id, applicant_id=person_id, name=name, actor=actor)
 
     def _run(self) -> None:
         steps = 0
@@ -115,9 +118,3 @@ class MovingJob:
             reason = Reason.NOT_A_MATCH
             remove(application_id=person.id, outcome=Outcome.REJECTED, actor=company, reason=reason)
         return True
-
-    def _add_newcomer(self) -> None:
-        name = f"{self._chance.choice(FIRST_NAMES)} {self._chance.choice(LAST_NAMES)}"
-        person = find_or_create_applicant(demo_address(name))
-        actor = Actor(ActorKind.APPLICANT, person.id)
-        apply(job_id=self.job_id, applicant_id=person.id, name=name, actor=actor)

@@ -181,7 +181,7 @@ class JobPast:
         if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
             window = self._plan.policy.acknowledgment_window_seconds
             answer = event.at + timedelta(seconds=window * min(chance.expovariate(5), 0.95))
-            answer, roll = _next_past_moment_in_hours(answer, WAKING_HOURS, chance), chance.random()
+            answer, roll = _next_past_working_moment(answer, WAKING_HOURS, chance), chance.random()
             if roll < self._plan.confirming:
                 self._plan_act(answer, acknowledge, event)
             elif roll < self._plan.confirming + WITHDRAWING / 2:
@@ -190,14 +190,14 @@ class JobPast:
             end = event.at + timedelta(days=chance.uniform(0.5, self._plan.review_days))
             if chance.random() < WITHDRAWING:
                 self._plan_act(
-                    _next_past_moment_in_hours(end, WAKING_HOURS, chance), withdraw, event
+                    _next_past_working_moment(end, WAKING_HOURS, chance), withdraw, event
                 )
             else:
-                end = _next_past_moment_in_hours(end, OFFICE_HOURS, chance, weekends=False)
+                end = _next_past_working_moment(end, OFFICE_HOURS, chance, weekends=False)
                 self._acts.plan(end, lambda: self.do(self.decide, event.application_id))
         elif event.event == EventType.APPLIED and chance.random() < WITHDRAWING:
             end = event.at + timedelta(days=chance.uniform(1, 15))
-            self._plan_act(_next_past_moment_in_hours(end, WAKING_HOURS, chance), withdraw, event)
+            self._plan_act(_next_past_working_moment(end, WAKING_HOURS, chance), withdraw, event)
 
     def _plan_act(self, moment: datetime, service: Callable[..., object], event: News) -> None:
         actor = Actor(ActorKind.APPLICANT, event.applicant_id)
@@ -224,7 +224,7 @@ class JobPast:
         )
 
 
-def _next_past_moment_in_hours(
+def _next_past_working_moment(
     moment: datetime, hours: tuple[int, int], chance: Random, *, weekends: bool = True
 ) -> datetime:
     """Return a time, or one in the first two hours of the next day that people act on."""

@@ -79,7 +79,7 @@ def seed_demo_company() -> Demo:
     """Create the missing parts of the demo. Existing parts keep people's changes."""
     is_new = _seeded_company(COMPANIES[0]) is None
     if any(_seeded_company(plan) is None for plan in COMPANIES):
-        seed_past()
+        seed_missing_companies()
     company = Company.objects.filter(memberships__user__email=OWNER).earliest("created_at")
     staff_id = User.objects.get(email=OWNER).id
     staff = Actor(ActorKind.COMPANY, staff_id)
@@ -105,26 +105,26 @@ def _seeded_company(plan: PlannedCompany) -> Company | None:
     return Company.objects.filter(memberships__user__email=plan.owner).first()
 
 
-def seed_past() -> None:
+def seed_missing_companies() -> None:
     """Write the past of the missing companies, all of it in one transaction.
 
     No email is derived from it: nobody waits for one about last month.
     """
-    with simulated_clock() as clock, seed_past_quietly():
+    with simulated_clock() as clock, seed_without_emails():
         clock.set(clock.end - timedelta(weeks=WEEKS, hours=1))
         with connection.cursor() as cursor:  # two commands at once would make two demos
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SEED_DEMO])
-        acts, newcomers = PastActs(clock), seed_names_of_newcomers()
+        acts, newcomers = PastActs(clock), names_to_seed()
         past: dict[str, JobPast] = {}
         for plan in COMPANIES:
             if _seeded_company(plan) is None:
-                past |= seed_past_of_company(acts, plan, newcomers)
+                past |= seed_planned_company(acts, plan, newcomers)
         if SHIPWRIGHT.posting.title in past:
-            seed_records_of_past(acts, past, newcomers)
+            seed_extras_of_first_company(acts, past, newcomers)
         acts.play()
 
 
-def seed_past_of_company(
+def seed_planned_company(
     acts: PastActs, plan: PlannedCompany, newcomers: Iterator[str]
 ) -> dict[str, JobPast]:
     """Create a company with its team, and plan the past of its jobs, by title."""
@@ -147,7 +147,7 @@ def seed_past_of_company(
     }
 
 
-def seed_records_of_past(
+def seed_extras_of_first_company(
     acts: PastActs, past: dict[str, JobPast], newcomers: Iterator[str]
 ) -> None:
     """Plan what the first company has besides its lines, and the applications of one person."""
@@ -168,7 +168,7 @@ def seed_records_of_past(
     acts.plan(at_end, lambda: record_report_schedule(shipwright))
 
 
-def seed_names_of_newcomers() -> Iterator[str]:
+def names_to_seed() -> Iterator[str]:
     """Yield names in a random order that is always the same; no name twice."""
     names = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES]
     Random("newcomers").shuffle(names)  # noqa: S311  no secret
@@ -176,7 +176,7 @@ def seed_names_of_newcomers() -> Iterator[str]:
 
 
 @contextmanager
-def seed_past_quietly() -> Iterator[None]:
+def seed_without_emails() -> Iterator[None]:
     """Derive no emails, and log no decisions: neither happened when it is said to have."""
     security = logging.getLogger("security")
     level = security.level

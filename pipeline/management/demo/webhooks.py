@@ -21,8 +21,8 @@ from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks.client import Answer, Failure, Outgoing, WebhookClient
 from pipeline.webhooks.deliver import RUN_SECONDS, DeliveryRun
 from pipeline.webhooks.endpoints import create_webhook_endpoint
+from pipeline.webhooks.overtime import OvertimeTurn
 from pipeline.webhooks.queue import QUEUE, queue_webhooks_of_events
-from pipeline.webhooks.run_ends import TurnToEndWebhookRun
 from tasks.models import Task
 from tasks.models.statuses import Status as TaskStatus
 
@@ -126,7 +126,7 @@ class PastWebhooks:
         new.update(created_at=Now(), round_started_at=Now())
         client = cast(WebhookClient, PastWebhookReceiver(self._endpoint_id))
         run = DeliveryRun(client, is_cancelled=lambda: False)
-        run.until_nothing_is_due(RUN_SECONDS, TurnToEndWebhookRun())
+        run.until_nothing_is_due(RUN_SECONDS, OvertimeTurn())
         ids = deliveries.values("id")
         for attempt in WebhookAttempt.objects.filter(delivery_id__in=ids, at__gt=now):
             attempt.at = now

@@ -46,8 +46,8 @@ def address_findings(url: str) -> Iterator[Finding]:
         )
     try:
         forged = {HEADER: sign_proxy_probe(), "X-Forwarded-For": FORGED_ADDRESS}
-        answer = ask_at_address(parts, "/health/ready", forged)
-        metrics = ask_at_address(parts, "/metrics", {})
+        answer = probe_address(parts, "/health/ready", forged)
+        metrics = probe_address(parts, "/metrics", {})
     except ssl.SSLError as error:
         yield found_problem(f"TLS fails: {error}", "Renew the certificate, or correct its chain.")
         return
@@ -73,7 +73,7 @@ def address_findings(url: str) -> Iterator[Finding]:
         )
 
 
-def ask_at_address(parts: SplitResult, path: str, headers: dict[str, str]) -> ProbeAnswer:
+def probe_address(parts: SplitResult, path: str, headers: dict[str, str]) -> ProbeAnswer:
     """Send a GET; follow no redirect. Raises OSError or HTTPException if there is no answer."""
     host, port = parts.hostname or "", parts.port
     client: http.client.HTTPConnection

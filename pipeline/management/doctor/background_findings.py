@@ -30,7 +30,7 @@ def background_worker_findings() -> Iterator[Finding]:
             yield found_problem(f"No {name} was seen {since}.", f"Start {command}.")
 
 
-def background_line_findings() -> Iterator[Finding]:
+def background_settlement_findings() -> Iterator[Finding]:
     """Check that deadlines are settled and no seat is left empty."""
     vitals = read_site_gauges()
     if vitals.oldest_overdue_seconds > OVERDUE_SECONDS:

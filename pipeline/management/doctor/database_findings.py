@@ -22,9 +22,9 @@ from pipeline.database.replica import (
     state_of_replica,
 )
 from pipeline.database.roles import (
-    owner_roles_of_tables,
     role_may_rewrite_log,
-    tables_without_rights_for_role,
+    roles_owning_tables,
+    tables_without_role_rights,
 )
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import Event
@@ -175,12 +175,12 @@ def database_replica_findings() -> Iterator[Finding]:
 
 def database_role_findings() -> Iterator[Finding]:
     """Check the application's rights, who owns the tables, and who may rewrite the log."""
-    if forbidden := tables_without_rights_for_role():
+    if forbidden := tables_without_role_rights():
         yield found_problem(
-            f"The site's role lacks rights on {_some_names_in_database(forbidden)}.",
+            f"The site's role lacks rights on {_database_names_in_short(forbidden)}.",
             "Run manage.py migrate with MIGRATION_DATABASE_URL, which grants them.",
         )
-    owners = owner_roles_of_tables()
+    owners = roles_owning_tables()
     if len(owners) > 1:
         yield found_problem(
             f"The tables belong to several roles: {', '.join(owners)}. Migrations will fail.",
@@ -222,12 +222,13 @@ def database_migration_findings() -> Iterator[Finding]:
     missing, unknown = missing_migrations_for_health(), unknown_migrations_for_health()
     if missing:
         yield found_problem(
-            f"Migrations are missing: {_some_names_in_database(missing)}.", "Run manage.py migrate."
+            f"Migrations are missing: {_database_names_in_short(missing)}.",
+            "Run manage.py migrate.",
         )
     if unknown:
         yield found_warning(
             "This code does not know migrations that the database has:"
-            f" {_some_names_in_database(unknown)}.",
+            f" {_database_names_in_short(unknown)}.",
             "Start the release that the database was migrated to.",
         )
     if not missing and not unknown:
@@ -250,7 +251,7 @@ def database_clock_findings() -> Iterator[Finding]:
     yield found(text, "Synchronise both machines' clocks, for example with chrony.")
 
 
-def _some_names_in_database(names: list[str]) -> str:
+def _database_names_in_short(names: list[str]) -> str:
     """Join the first names, and say how many are left out."""
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -26,14 +26,14 @@ from pipeline.pages.live_page import live_page
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.contests import (
     ShownContest,
+    contests_cache_tag,
     contests_of_application,
-    contests_stamp,
     may_contest_until,
 )
-from pipeline.selectors.emails import emails_of_application, emails_stamp
+from pipeline.selectors.emails import emails_cache_tag, emails_of_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_last_events
-from pipeline.selectors.planned_seats import planned_seats_of_job, planned_seats_stamp
+from pipeline.selectors.planned_seats import planned_seats_cache_tag, planned_seats_of_job
 from pipeline.selectors.position_changes import last_change_of_position
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.rename import rename
@@ -87,8 +87,8 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
         tag=(
             f"{job.seq} {job.posting.version} {card.state} {card.standing.is_cooling}"
             f" {card.standing.is_deferring} {card.standing.is_accepting}"
-            f" {until} {contests_stamp(contests, seen.now)}"
-            f" {emails_stamp(emails)} {planned_seats_stamp(plans)}"
+            f" {until} {contests_cache_tag(contests, seen.now)}"
+            f" {emails_cache_tag(emails)} {planned_seats_cache_tag(plans)}"
         ),
         jobs=[job.id],
     )

@@ -23,7 +23,7 @@ from applicants.addresses import masked_address
 from applicants.services import remember_applicant_time_zone
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.mail.links import Offer, read_offer_link_token
+from pipeline.mail.links import LinkedOffer, read_offer_link_token
 from pipeline.notifications.applicant_emails import zone_for_applicant_emails
 from pipeline.pages.applicant.application import CONFIRMED
 from pipeline.pages.applicant.application_card import ApplicationCard
@@ -111,7 +111,7 @@ def _zone_on_confirm_page(request: HttpRequest, card: ApplicationCard) -> tzinfo
     return timezone.get_current_timezone()
 
 
-def _offer_to_confirm(offer: Offer) -> tuple[ApplicationCard, LinkState] | None:
+def _offer_to_confirm(offer: LinkedOffer) -> tuple[ApplicationCard, LinkState] | None:
     """Return the application of an offer, and the state of its link."""
     try:
         seen = read_application(offer.application_id)

@@ -39,7 +39,7 @@ class ContestForm(PlainForm):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
-def contest_my_end(request: HttpRequest, application_id: UUID) -> HttpResponse:
+def contest_end_of_my_application(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show the form, and send what was written to the company on POST."""
     person, seen = own_application(request, application_id)
     contests = contests_of_application(application_id)

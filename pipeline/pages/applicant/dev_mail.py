@@ -35,7 +35,7 @@ _OF_AN_EMAIL = {
 @require_safe
 def dev_mails(request: HttpRequest) -> HttpResponse:
     """List the newest emails, all or those to one address."""
-    _dev_mail_only_for_developers(request)
+    _require_developer_for_dev_mail(request)
     to, before = request.GET.get("to", "").strip().lower(), request.GET.get("before", "")
     kept = [mail for mail in dev_mailbox.newest_dev_mails() if to in mail.to.lower()]
     page = Page.cut([mail for mail in kept if not before or mail.name < before], ON_ONE_PAGE)
@@ -53,7 +53,7 @@ def dev_mails(request: HttpRequest) -> HttpResponse:
 @require_safe
 def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as text."""
-    _dev_mail_only_for_developers(request)
+    _require_developer_for_dev_mail(request)
     mail = dev_mailbox.read_dev_mail(name)
     if mail is None:
         raise Http404
@@ -65,7 +65,7 @@ def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
     """Show one email as HTML, the way a mail program does: with its own styles, without scripts."""
-    _dev_mail_only_for_developers(request)
+    _require_developer_for_dev_mail(request)
     mail = dev_mailbox.read_dev_mail(name)
     if mail is None or not mail.html:
         raise Http404
@@ -76,7 +76,7 @@ def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email, with made-up names, as text and with its calendar entry."""
-    _dev_mail_only_for_developers(request)
+    _require_developer_for_dev_mail(request)
     sample = previews.preview_of(kind)
     if sample is None:
         raise Http404
@@ -88,13 +88,13 @@ def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
 @require_safe
 def dev_mail_preview_html(request: HttpRequest, kind: str) -> HttpResponse:
     """Show one kind of email as HTML."""
-    _dev_mail_only_for_developers(request)
+    _require_developer_for_dev_mail(request)
     sample = previews.preview_of(kind)
     if sample is None:
         raise Http404
     return HttpResponse(sample.html)
 
 
-def _dev_mail_only_for_developers(request: HttpRequest) -> None:
+def _require_developer_for_dev_mail(request: HttpRequest) -> None:
     if not (settings.DEV_MAIL and is_client_developer(request)):
         raise Http404

@@ -37,14 +37,14 @@ class DeviceForm(forms.Form):
     secret = forms.CharField(max_length=40)
 
 
-def _where_push_is_on(
+def _require_push(
     view: Callable[Concatenate[HttpRequest, Applicant, P], HttpResponse],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
     """Guard a page of notifications for applicants; it does not exist on a site without a key."""
 
     @for_applicants
     @wraps(view)
-    def guarded_where_push_is_on(
+    def guarded_with_push(
         request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
         person = current_applicant(request)
@@ -52,11 +52,11 @@ def _where_push_is_on(
             raise Http404
         return view(request, person, *args, **kwargs)
 
-    return guarded_where_push_is_on
+    return guarded_with_push
 
 
 @require_safe
-@_where_push_is_on
+@_require_push
 def my_devices(request: HttpRequest, person: Applicant) -> HttpResponse:
     """Show the devices, and the button that adds this browser."""
     here, key = device_id_in_browser(request), site_key_id()
@@ -69,7 +69,7 @@ def my_devices(request: HttpRequest, person: Applicant) -> HttpResponse:
 
 
 @require_POST
-@_where_push_is_on
+@_require_push
 def add_my_device(request: HttpRequest, person: Applicant) -> HttpResponse:
     """Show notifications in this browser from now on."""
     response, form = redirect("my_devices"), DeviceForm(request.POST)
@@ -97,7 +97,7 @@ def add_my_device(request: HttpRequest, person: Applicant) -> HttpResponse:
 
 
 @require_POST
-@_where_push_is_on
+@_require_push
 def remove_my_device(request: HttpRequest, person: Applicant, device_id: UUID) -> HttpResponse:
     """Send a device no more notifications."""
     remove_device(applicant_id=person.id, device_id=device_id)

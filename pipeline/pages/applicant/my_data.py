@@ -42,7 +42,11 @@ class EraseForm(forms.Form):
 def my_data(request: HttpRequest) -> HttpResponse:
     """Describe the stored data."""
     kept = my_data_about(_person_of_my_data(request))
-    return render(request, "applicant/my_data.html", {"kept": kept, "live": _live_in_my_data(kept)})
+    return render(
+        request,
+        "applicant/my_data.html",
+        {"kept": kept, "live": _live_applications_in_my_data(kept)},
+    )
 
 
 @require_safe
@@ -82,7 +86,7 @@ def erase_my_data(request: HttpRequest) -> HttpResponse:
         response = redirect("openings")
         forget_address_in_browser(response)
         return response
-    context = {"form": form, "live": _live_in_my_data(my_data_about(person))}
+    context = {"form": form, "live": _live_applications_in_my_data(my_data_about(person))}
     return render(request, "applicant/erase.html", context, status=422 if form.is_bound else 200)
 
 
@@ -92,5 +96,7 @@ def _person_of_my_data(request: HttpRequest) -> Applicant:
     return person
 
 
-def _live_in_my_data(kept: dict[str, list[dict[str, object]]]) -> list[dict[str, object]]:
+def _live_applications_in_my_data(
+    kept: dict[str, list[dict[str, object]]],
+) -> list[dict[str, object]]:
     return [row for row in kept["applications"] if row["status"] != "INACTIVE"]

@@ -24,8 +24,8 @@ from pipeline.pages.draws import draw_time_on_pages
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
 from pipeline.selectors.jobs import read_open_jobs
-from pipeline.selectors.my_applications import my_last_name, my_live_application
-from pipeline.selectors.planned_seats import planned_seats_of_job, planned_seats_stamp
+from pipeline.selectors.my_applications import my_latest_name, my_live_application
+from pipeline.selectors.planned_seats import planned_seats_cache_tag, planned_seats_of_job
 from pipeline.selectors.recent_stats import NOTHING_YET, RecentFacts, recent_waits
 from pipeline.wording.explanations import explain_line
 from pipeline.wording.forecasts import NOT_KNOWN, describe_prospect
@@ -78,7 +78,7 @@ def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "applicant/opening.html",
         "applicant/_opening.html",
         build=lambda: _opening_context(request, job, opening_form(request), plans, mine),
-        tag=f"{job.seq}-{job.posting.version}-{planned_seats_stamp(plans)}-{mine}-{side}-{period}",
+        tag=f"{job.seq}-{job.posting.version}-{planned_seats_cache_tag(plans)}-{mine}-{side}-{period}",
         # Not for the public: each change would make every open form ask again, many times a second.
         jobs=[job.id] if person or side[0] else [],
     )
@@ -91,7 +91,7 @@ def opening_form(request: HttpRequest, data: Any = None) -> forms.Form:
         return ApplyForm(data)
     if data is not None:
         return NameForm(data)
-    return NameForm(initial={"name": person.name or my_last_name(person.id)})
+    return NameForm(initial={"name": person.name or my_latest_name(person.id)})
 
 
 def show_opening(

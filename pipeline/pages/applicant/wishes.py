@@ -100,14 +100,14 @@ PREACCEPTANCE = Wish(
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
-def defer_my_turn(request: HttpRequest, application_id: UUID) -> HttpResponse:
+def save_deferral_wish(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show and save the time before which a person wants no seat."""
     return _wish_page(request, application_id, DEFERRAL)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
-def accept_my_turn(request: HttpRequest, application_id: UUID) -> HttpResponse:
+def save_acceptance_wish(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show and save the time until which a person accepts a seat in advance."""
     return _wish_page(request, application_id, PREACCEPTANCE)
 

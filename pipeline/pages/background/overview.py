@@ -34,14 +34,14 @@ from pipeline.pages.access import (
 from pipeline.pages.background.forms import SleepTaskForm
 from pipeline.pages.background.run_charts import run_charts
 from pipeline.pages.background.task_actions import actor_of_task_action, attempt_task_action
-from pipeline.pages.background.task_rows import LATE, task_row_moves_soon, task_rows_of
+from pipeline.pages.background.task_rows import LATE, task_row_changes_soon, task_rows_of
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.selectors.page import Page
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from tasks.models import Task
 from tasks.models.statuses import Status
-from tasks.stats.owner import owner_counts, owner_oldest_age_seconds, owner_recent_runs
+from tasks.stats.owner import owner_oldest_age_seconds, owner_recent_runs, owner_task_counts
 from tasks.stats.site import site_workers_alive
 
 TASKS_SHOWN = 20
@@ -68,7 +68,8 @@ class OverviewSnapshot:
         if self.oldest_seconds is not None and self.oldest_seconds < LATE.total_seconds():
             return True
         return any(
-            task_row_moves_soon(task, self.recent.now) for task in (*self.running, *self.page.rows)
+            task_row_changes_soon(task, self.recent.now)
+            for task in (*self.running, *self.page.rows)
         )
 
     @property
@@ -122,7 +123,7 @@ def _overview_page(
     company_id = member.company.id
     chosen, type_key = _filter_of_overview(request)
     snapshot = OverviewSnapshot(
-        counts={str(each): count for each, count in owner_counts(company_id).items()},
+        counts={str(each): count for each, count in owner_task_counts(company_id).items()},
         oldest_seconds=max(owner_oldest_age_seconds(company_id).values(), default=None),
         running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
         recent=count_recently_done_tasks(company_id),

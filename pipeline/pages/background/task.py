@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pipeline.background.catalog import paused_catalogued_types
 from pipeline.background.ownership import ids_not_owned
 from pipeline.background.task_events import last_task_event_id, task_events_for_people
-from pipeline.background.tasks import task_actors_named
+from pipeline.background.tasks import names_of_task_actors
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, require_access, switch_current_member
@@ -29,7 +29,7 @@ from pipeline.pages.background.task_actions import (
     words_of_refused_task_action,
 )
 from pipeline.pages.background.task_history import task_history_entry
-from pipeline.pages.background.task_rows import task_row_moves_soon, task_rows_of
+from pipeline.pages.background.task_rows import task_row_changes_soon, task_rows_of
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_url_with
 from tasks import control, dead_letters
@@ -42,7 +42,7 @@ EVENTS_SHOWN = 100
 CALM_POLL_SECONDS = 30  # while the task cannot change by itself
 
 
-def own_task(
+def requested_task(
     request: HttpRequest, task_id: UUID, action: Action = Action.READ_COMPANY
 ) -> tuple[Member, Task]:
     """Return a task of one of the member's companies. Raises Http404, PermissionDenied."""
@@ -60,9 +60,9 @@ def own_task(
 @for_members()
 def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Show a task; the page updates itself."""
-    member, found = own_task(request, task_id)
+    member, found = requested_task(request, task_id)
     now = database_now()
-    is_moving = task_row_moves_soon(found, now)
+    is_moving = task_row_changes_soon(found, now)
     step = int(now.timestamp()) // (POLL_SECONDS if is_moving else CALM_POLL_SECONDS)
     paused = paused_catalogued_types(member.company.id)
     is_held = found.type.key in paused
@@ -88,7 +88,7 @@ def _task_page_context(
     given = request.GET.get("events", "")
     after = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
     events = task_events_for_people(found.id, after=after, limit=EVENTS_SHOWN)
-    actors = task_actors_named({event.actor for event in events.rows})
+    actors = names_of_task_actors({event.actor for event in events.rows})
     last = str(events.rows[-1].id) if events.more else None
     [row] = task_rows_of(member.company.id, [found], now, paused=paused)
     is_dead, manages = found.status == Status.DEAD, member.may(Action.MANAGE_TASKS)
@@ -103,7 +103,7 @@ def _task_page_context(
         "history": [task_history_entry(event, actors) for event in events.rows],
         "next_url": page_url_with(request, events=last) if last else "",
         "first_url": page_url_with(request, events=None) if after else "",
-        "poll_seconds": POLL_SECONDS if task_row_moves_soon(found, now) else CALM_POLL_SECONDS,
+        "poll_seconds": POLL_SECONDS if task_row_changes_soon(found, now) else CALM_POLL_SECONDS,
         "now": now,
         "may": {"cancel": manages and row.is_open, "decide": manages and is_dead},
     }
@@ -117,7 +117,7 @@ def _task_page_json(value: Any) -> str:
 @for_members(Action.MANAGE_TASKS)
 def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Cancel a waiting or running task."""
-    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     try:
         now = control.cancel(
             found.id, actor=actor_of_task_action(member), owner_id=member.company.id
@@ -134,7 +134,7 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter unchanged."""
-    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     try:
         dead_letters.replay_dead_letter(
             found.id,
@@ -155,7 +155,7 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Replay a dead letter with an edited payload."""
-    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     shown = _task_page_json(redact_payload(found.type.schema, found.payload))
     form = TaskPayloadForm(request.POST or None, initial={"payload": shown})
     if form.is_valid() and attempt_task_action(
@@ -193,7 +193,7 @@ def _replay_edited_task(
 @for_members(Action.MANAGE_TASKS)
 def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """Ask for confirmation, then discard a dead letter."""
-    member, found = own_task(request, task_id, Action.MANAGE_TASKS)
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     if request.method == "GET":
         [row] = task_rows_of(member.company.id, [found], database_now())
         return render(request, "background/discard.html", {"task": found, "row": row})

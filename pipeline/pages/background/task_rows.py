@@ -10,7 +10,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from pipeline.background.subjects import Subjects, subjects_of
-from pipeline.background.tasks import task_actors_named
+from pipeline.background.tasks import names_of_task_actors
 from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_details_in_line
 from pipeline.wording.task_words import TASK_STATUS_WORDS
@@ -21,7 +21,7 @@ DOWNLOAD = "Download"
 SOON, LATE = timedelta(minutes=1), timedelta(minutes=10)
 
 
-def task_row_moves_soon(task: Task, now: datetime) -> bool:
+def task_row_changes_soon(task: Task, now: datetime) -> bool:
     """Tell whether a task's state may change at any moment: it runs or is about to start.
 
     False for tasks overdue by more than LATE, because no worker seems to take them.
@@ -78,7 +78,7 @@ def task_rows_of(
     `paused` names the types that start no tasks now.
     """
     subjects = subjects_of(company_id, tasks)
-    actors = task_actors_named({task.producer for task in tasks})
+    actors = names_of_task_actors({task.producer for task in tasks})
     return [_task_row(task, subjects, actors[task.producer], now, paused) for task in tasks]
 
 

@@ -16,7 +16,7 @@ from pipeline.background.catalog import (
     catalogued_company_types,
     stopped_catalogued_types,
 )
-from pipeline.background.tasks import task_actors_named
+from pipeline.background.tasks import names_of_task_actors
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import (
     Member,
@@ -67,7 +67,7 @@ def task_types(request: HttpRequest) -> HttpResponse:
     for (name, _priority), depth in owner_depth(member.company.id).items():
         waiting[name.partition("@")[0]] += depth
     paused = control.paused_types_to_control(member.company.id)
-    actors = task_actors_named(set(paused.values()))
+    actors = names_of_task_actors(set(paused.values()))
     stopped, broken = stopped_catalogued_types(member.company.id)
     cards = [
         TaskTypeCard(
@@ -87,7 +87,7 @@ def task_types(request: HttpRequest) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
     """Pause a type for this company."""
-    member, chosen = _chosen_task_type(request, key)
+    member, chosen = _requested_task_type(request, key)
     control.pause(key, actor=actor_of_task_action(member), owner_id=member.company.id)
     messages.success(
         request,
@@ -100,13 +100,13 @@ def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
 @for_members(Action.MANAGE_TASKS)
 def resume_task_type(request: HttpRequest, key: str) -> HttpResponse:
     """Resume a type for this company."""
-    member, chosen = _chosen_task_type(request, key)
+    member, chosen = _requested_task_type(request, key)
     control.resume(key, actor=actor_of_task_action(member), owner_id=member.company.id)
     messages.success(request, f"{chosen.title} has resumed.")
     return redirect("work_types")
 
 
-def _chosen_task_type(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
+def _requested_task_type(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
     """Return the member and the type. Raises PermissionDenied, Http404."""
     member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
     chosen = COMPANY_TYPES.get(key)

@@ -16,7 +16,7 @@ from pipeline.annotations import write
 from pipeline.domain.permissions import Action
 from pipeline.models import LABEL_LENGTH, TAG_LENGTH, TEXT_LENGTH, URL_LENGTH
 from pipeline.pages.access import Member, for_members, received_application
-from pipeline.pages.company.forms import refuse_lines_in_form
+from pipeline.pages.company.forms import refuse_line_breaks_in_form
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.selectors.jobs import read_job
@@ -37,7 +37,9 @@ class NoteForm(PlainForm):
 class AnnotationTagForm(PlainForm):
     """Tag for an application."""
 
-    tag = forms.CharField(label="New tag", max_length=TAG_LENGTH, validators=[refuse_lines_in_form])
+    tag = forms.CharField(
+        label="New tag", max_length=TAG_LENGTH, validators=[refuse_line_breaks_in_form]
+    )
 
     def clean_tag(self) -> str:
         """Return the tag as it is stored, which can be longer. Raises ValidationError."""
@@ -55,7 +57,7 @@ class AnnotationLinkForm(PlainForm):
         label="Text of the link",
         max_length=LABEL_LENGTH,
         required=False,
-        validators=[refuse_lines_in_form],
+        validators=[refuse_line_breaks_in_form],
     )
 
     def clean_url(self) -> str:

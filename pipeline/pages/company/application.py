@@ -25,14 +25,14 @@ from pipeline.selectors.annotations import (
     Annotations,
     annotation_tags_in_job,
     annotations_of,
-    possible_assignees_in_annotations,
+    possible_annotation_assignees,
 )
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.contests import ShownContest, shown_contests
 from pipeline.selectors.emails import (
     SentEmail,
+    emails_cache_tag,
     emails_of_application,
-    emails_stamp,
 )
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.page import Page
@@ -63,7 +63,7 @@ def company_application(request: HttpRequest, application_id: UUID) -> HttpRespo
         build=lambda: _company_application_context(
             request, member, seen, job, emails, decision, kept, contests
         ),
-        tag=f"{job.seq}-{job.posting.version}-{emails_stamp(emails)}-{decision and decision.id}"
+        tag=f"{job.seq}-{job.posting.version}-{emails_cache_tag(emails)}-{decision and decision.id}"
         f"-{kept.stamp}-{[each.is_overdue for each in contests]}",
         jobs=[job.id],
     )
@@ -120,7 +120,7 @@ def _company_application_context(
         "may_answer": member.may(Action.ANSWER_CONTEST),
         "kept": kept,
         "may_annotate": may_annotate,
-        "members": possible_assignees_in_annotations(job.company_id) if may_annotate else [],
+        "members": possible_annotation_assignees(job.company_id) if may_annotate else [],
         "known_tags": annotation_tags_in_job(job.id) if may_annotate else [],
         "note_form": NoteForm(),
         "emails": emails,

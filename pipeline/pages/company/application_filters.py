@@ -25,7 +25,7 @@ from pipeline.selectors.job_applications import (
     ListPlace,
     WantedJobApplications,
     list_job_applications,
-    search_job_applications,
+    list_searched_job_applications,
 )
 from pipeline.selectors.search import NamePlace
 from pipeline.selectors.sql import FOUND
@@ -126,7 +126,7 @@ class ListedFilters:
         """Return a page of the job's applications, by name if there is a search."""
         if search := self.given.get("q"):
             behind = after if isinstance(after, NamePlace) else None
-            return search_job_applications(
+            return list_searched_job_applications(
                 job.company_id, job.id, search, self.filters, after=behind, limit=limit
             )
         place = after if isinstance(after, ListPlace) else None

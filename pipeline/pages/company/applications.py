@@ -42,7 +42,7 @@ from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.annotations import (
     annotation_tags_in_job,
-    possible_assignees_in_annotations,
+    possible_annotation_assignees,
     row_annotations_of,
 )
 from pipeline.selectors.applications import SeenApplication
@@ -91,7 +91,7 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
         "sources": SOURCE_CHOICES,
         "orders": ORDER_CHOICES,
         "tags": annotation_tags_in_job(job.id),
-        "members": possible_assignees_in_annotations(job.company_id),
+        "members": possible_annotation_assignees(job.company_id),
         "views": SavedView.objects.filter(job=job, user=member.user).order_by("name"),
         "may": {"decide": member.may(Action.DECIDE)},
         "most_people": MOST_PEOPLE,
@@ -107,16 +107,16 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
 def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHttpResponse:
     security.info("export.downloaded", extra={"job": str(job.id), "what": "listed"})
 
-    def listed_application_rows() -> Iterator[dict[str, Any]]:
+    def csv_rows_of_listed_applications() -> Iterator[dict[str, Any]]:
         batch: list[SeenApplication] = []
         for seen in chosen.everybody(job, most=MOST_IN_FILE):
             batch.append(seen)
             if len(batch) == 200:
-                yield from listed_application_batch(batch)
+                yield from csv_rows_of_batch(batch)
                 batch = []
-        yield from listed_application_batch(batch)
+        yield from csv_rows_of_batch(batch)
 
-    def listed_application_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
+    def csv_rows_of_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
         marks = row_annotations_of([seen.application.id for seen in batch])
         for seen in batch:
             row, mark = seen.application, marks[seen.application.id]
@@ -127,7 +127,7 @@ def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHtt
             yield dict(zip(COLUMNS, (*values, *times, *rest), strict=True))
 
     pieces = formatted_pieces(
-        formatted_csv_lines(COLUMNS, listed_application_rows()),
+        formatted_csv_lines(COLUMNS, csv_rows_of_listed_applications()),
         characters=64 * 1_024,
         first_at_once=True,
     )

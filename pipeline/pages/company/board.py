@@ -16,8 +16,8 @@ from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company.consequences import (
-    consequence_are_promoted,
     consequence_of_capacity,
+    promotion_consequence,
 )
 from pipeline.pages.company.decision_notices import decision_notices
 from pipeline.pages.company.jobs import REFRESH_SECONDS
@@ -32,9 +32,9 @@ from pipeline.selectors.board import (
     Board,
     DecayWorkerStatus,
     SeatPlace,
-    board_place_a_page_before,
     board_place_before_position,
     board_place_of,
+    board_place_one_page_back,
     read_board,
     read_decay_worker_for_board,
 )
@@ -117,14 +117,14 @@ def _board_context(
         "idle_shown": range(min(idle, IDLE_SHOWN)),
         "idle_more": max(0, idle - IDLE_SHOWN),
         "most_seats": MAX_CAPACITY,
-        **_recent_on_board(request, shown),
+        **_recent_events_on_board(request, shown),
         "more_seats": places[:1] in ([], [1])
         and consequence_of_capacity(
-            shown.job, shown.job.capacity + 1, _eligible_on_board(shown)[:1]
+            shown.job, shown.job.capacity + 1, _eligible_names_on_board(shown)[:1]
         ),
         "may": _permitted_buttons_on_board(member, shown.job),
-        **{name: _held_on_board(shown, column) for name, column in RUNNING_ON_BOARD.items()},
-        "on_resuming": _resuming_on_board(shown),
+        **{name: _held_people_on_board(shown, column) for name, column in RUNNING_ON_BOARD.items()},
+        "on_resuming": _resume_consequence_on_board(shown),
         "owner_could": not is_closed
         and member.may(Action.EDIT_POSTING)
         and not member.may(Action.CHANGE_RULES),
@@ -133,7 +133,7 @@ def _board_context(
     }
 
 
-def _recent_on_board(request: HttpRequest, shown: Board) -> dict[str, Any]:
+def _recent_events_on_board(request: HttpRequest, shown: Board) -> dict[str, Any]:
     """Return the last events, the next deadlines and the last misses, in at most two queries."""
     return {
         "latest": [
@@ -177,13 +177,13 @@ RUNNING_ON_BOARD = {
 }
 
 
-def _held_on_board(shown: Board, column: str) -> set[UUID]:
+def _held_people_on_board(shown: Board, column: str) -> set[UUID]:
     """Return the ids of people on the shown page of the waitlist for whom a time is still ahead."""
     ends = {seen.application.id: getattr(seen.application, column) for seen in shown.waitlist.rows}
     return {application_id for application_id, end in ends.items() if end and end > shown.now}
 
 
-def _eligible_on_board(shown: Board) -> list[str]:
+def _eligible_names_on_board(shown: Board) -> list[str]:
     """Return the names of people on the shown page of the waitlist who could be promoted."""
     return [
         seen.application.name
@@ -209,16 +209,16 @@ def board_chart(job: Job) -> dict[str, Any]:
     return {"occupancy": chart, "series": series}
 
 
-def _resuming_on_board(shown: Board) -> str:
+def _resume_consequence_on_board(shown: Board) -> str:
     """Describe what follows when a paused job resumes, as far as this page's waitlist shows it."""
     free, rows = shown.job.seats_free, shown.waitlist.rows
     if not free or not shown.job.people_waiting or shown.job.awaits_draw:
         return "people can apply again"
-    names = _eligible_on_board(shown)[:free]
+    names = _eligible_names_on_board(shown)[:free]
     is_front = bool(rows) and next((s.position for s in rows if s.position), 1) == 1
     if not names or not is_front or (len(names) < free and shown.waitlist.more):
         return "free seats go to the next in line"
-    return f"{consequence_are_promoted(names[:2], len(names))} at once"
+    return f"{promotion_consequence(names[:2], len(names))} at once"
 
 
 def _board_page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
@@ -236,7 +236,7 @@ def _board_page_urls(request: HttpRequest, shown: Board) -> dict[str, str]:
         urls["waiting_next"] = page_url_with(request, waiting=place) + "#waitlist"
     if "waiting" in request.GET:
         here = page_place_in_url(request, "waiting", int, int) or BEFORE_THE_FIRST
-        back = board_place_a_page_before(shown.job.id, here)
+        back = board_place_one_page_back(shown.job.id, here)
         before = None if back == BEFORE_THE_FIRST else encode_cursor(*back)
         urls["waiting_before"] = page_url_with(request, waiting=before) + "#waitlist"
         urls["waiting_first"] = page_url_with(request, waiting=None) + "#waitlist"

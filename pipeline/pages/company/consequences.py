@@ -15,7 +15,7 @@ MOVED_ON = (
 )
 
 
-def consequence_names(names: Sequence[str], total: int) -> str:
+def names_in_consequence(names: Sequence[str], total: int) -> str:
     """Join names and count the rest: Ana Li, Bo Berg and 3 more."""
     shown = [name or "someone without a name" for name in names]
     more = total - len(shown)
@@ -24,19 +24,19 @@ def consequence_names(names: Sequence[str], total: int) -> str:
     return joined(shown)
 
 
-def consequence_are_promoted(names: Sequence[str], total: int) -> str:
+def promotion_consequence(names: Sequence[str], total: int) -> str:
     """Say who is promoted: Ana Li is promoted, Ana Li and Bo Berg are promoted."""
-    return f"{consequence_names(names, total)} {plural(total, 'is', 'are')} promoted"
+    return f"{names_in_consequence(names, total)} {plural(total, 'is', 'are')} promoted"
 
 
-def consequence_were_promoted(names: Sequence[str], total: int) -> str:
+def promotion_consequence_afterwards(names: Sequence[str], total: int) -> str:
     """Return a sentence on who has just been promoted, or an empty string."""
     if not total:
         return ""
-    return f" {consequence_names(names, total)} {plural(total, 'was', 'were')} promoted."
+    return f" {names_in_consequence(names, total)} {plural(total, 'was', 'were')} promoted."
 
 
-def consequence_when_a_seat_opens(job: Job, next_name: str | None) -> str:
+def consequence_of_opened_seat(job: Job, next_name: str | None) -> str:
     """Describe the consequence of a person leaving a seat now."""
     if idle := UNFILLED_SEATS.get(JobStatus(job.status)):
         return idle
@@ -44,7 +44,7 @@ def consequence_when_a_seat_opens(job: Job, next_name: str | None) -> str:
     if held >= job.capacity:
         return f"nobody is promoted: {_consequence_for_seat_holders(job, held)}"
     if next_name is not None:
-        return f"the seat goes to {consequence_names([next_name], 1)}"
+        return f"the seat goes to {names_in_consequence([next_name], 1)}"
     if job.people_waiting > LOOKED_AHEAD:
         return "the seat goes to the first person in line who can take it now"
     if job.people_waiting:
@@ -70,7 +70,7 @@ def consequence_of_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -
     if held >= job.capacity:
         return f"{opens}; nobody is promoted: {_consequence_for_seat_holders(job, held)}"
     if names:
-        return f"{opens}, for {consequence_names(names[:3], len(names))}"
+        return f"{opens}, for {names_in_consequence(names[:3], len(names))}"
     if job.people_waiting > LOOKED_AHEAD:
         return f"{opens}, for the first people who can take one now"
     return f"{opens}, for people who can take one later or who apply next"
@@ -115,4 +115,4 @@ def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> st
     if len(names) < added and job.people_waiting > LOOKED_AHEAD:
         return f"Up to {people(added)} are promoted at once, starting with {names[0]}."
     total = min(added, len(names))
-    return f"{consequence_are_promoted(names[: min(3, total)], total)} at once."
+    return f"{promotion_consequence(names[: min(3, total)], total)} at once."

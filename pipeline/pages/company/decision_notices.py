@@ -10,7 +10,7 @@ from pipeline.domain.permissions import Action
 from pipeline.domain.states import Outcome
 from pipeline.models import DecisionItem
 from pipeline.pages.access import Member
-from pipeline.pages.company.consequences import consequence_names
+from pipeline.pages.company.consequences import names_in_consequence
 from pipeline.selectors.pending_decisions import (
     ShownPendingDecision,
     people_with_pending_decisions,
@@ -37,8 +37,8 @@ class DecisionNotice:
         """Return what it will do to whom, or for whom it was refused."""
         words = DECISION_WORDS[Outcome(self.of.outcome)]
         if self.of.is_open:
-            return f"{words.verb} {consequence_names(self.of.waiting_names, self.of.waiting)}"
-        refused = consequence_names(self.of.refused_names, self.of.refused)
+            return f"{words.verb} {names_in_consequence(self.of.waiting_names, self.of.waiting)}"
+        refused = names_in_consequence(self.of.refused_names, self.of.refused)
         done = self.of.total - self.of.refused
         return f"{refused}: not {words.done}" + (f"; {done:,} were" if done else "")
 

@@ -124,7 +124,7 @@ def decision_id_in_form(request: HttpRequest) -> UUID:
 def _consequence_of_decision(seen: SeenApplication, job: Job) -> str:
     """Describe what happens to the seat, or to the people behind in line."""
     if Status(seen.application.status).holds_seat:
-        return consequences.consequence_when_a_seat_opens(
+        return consequences.consequence_of_opened_seat(
             job, next(iter(read_board_next_in_line(job.id, most=1)), None)
         )
     if seen.position is None:
@@ -144,7 +144,7 @@ def _decide_on_application(
     neighbours: Neighbours,
 ) -> HttpResponse:
     decision = make_decision_from_form(request, member, job.id, [seen.application.id], given)
-    if refused := _why_not_decided(items_of_pending_decision(decision.id), seen.application.id):
+    if refused := _undecided_reason(items_of_pending_decision(decision.id), seen.application.id):
         messages.error(request, f"Nothing was decided: {refused}.")
         return redirect("application", application_id=seen.application.id)
     if decision.finished_at:
@@ -157,7 +157,7 @@ def _decide_on_application(
     return redirect("board", job_id=job.id)
 
 
-def _why_not_decided(items: list[DecisionItem], application_id: UUID) -> str:
+def _undecided_reason(items: list[DecisionItem], application_id: UUID) -> str:
     """Say why a form decided nothing on an application; an empty string if it did.
 
     A browser can send a form again that has made its decision: after a reload, or from its cache.
@@ -172,7 +172,9 @@ def _why_not_decided(items: list[DecisionItem], application_id: UUID) -> str:
 def _show_decision_success_message(
     request: HttpRequest, member: Member, seen: SeenApplication, job: Job, outcome: Outcome
 ) -> None:
-    promoted = consequences.consequence_were_promoted(*read_board_promoted_since(job.id, job.seq))
+    promoted = consequences.promotion_consequence_afterwards(
+        *read_board_promoted_since(job.id, job.seq)
+    )
     advice = ""
     if outcome == Outcome.HIRED and job.status != JobStatus.CLOSED:
         ways = ["pause the job"] if job.status == JobStatus.OPEN else []

@@ -19,7 +19,8 @@ from jobs.models import (
     JobPosting,
 )
 from jobs.policies import Policy, policy_limits
-from jobs.quiet_hours import is_quiet_zone_known, wrong_quiet_hours
+from jobs.quiet_hours import quiet_hours_refusal
+from jobs.time_zones import is_known_time_zone
 from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
@@ -33,7 +34,7 @@ UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
 
 
-def refuse_lines_in_form(text: str) -> None:
+def refuse_line_breaks_in_form(text: str) -> None:
     """Refuse line breaks and other invisible characters. Raises ValidationError."""
     if not text.isprintable():
         raise ValidationError("Remove line breaks and other invisible characters.")
@@ -42,11 +43,11 @@ def refuse_lines_in_form(text: str) -> None:
 class PostingForm(PlainForm):
     """Posting of a job: the text that applicants read."""
 
-    title = forms.CharField(max_length=TITLE_LENGTH, validators=[refuse_lines_in_form])
+    title = forms.CharField(max_length=TITLE_LENGTH, validators=[refuse_line_breaks_in_form])
     location = forms.CharField(
         max_length=LOCATION_LENGTH,
         required=False,
-        validators=[refuse_lines_in_form],
+        validators=[refuse_line_breaks_in_form],
         help_text="For example “Lisbon” or “Remote in Europe”.",
     )
     description = forms.CharField(
@@ -150,8 +151,8 @@ class PolicyForm(PlainForm):
     def clean(self) -> dict[str, Any]:
         """Add both durations in seconds to the cleaned data."""
         super().clean()
-        self._in_seconds("window", "acknowledgment_window_seconds")
-        self._in_seconds("cooldown", "cooldown_seconds")
+        self._convert_to_seconds("window", "acknowledgment_window_seconds")
+        self._convert_to_seconds("cooldown", "cooldown_seconds")
         self._check_quiet_hours()
         return self.cleaned_data
 
@@ -163,16 +164,16 @@ class PolicyForm(PlainForm):
         """Put the quiet hours into the cleaned data as the policy has them."""
         given = self.cleaned_data
         zone = given["quiet_time_zone"] = given.get("quiet_time_zone") or "UTC"
-        if not is_quiet_zone_known(zone):
+        if not is_known_time_zone(zone):
             self.add_error("quiet_time_zone", "Enter a time zone, like Europe/Berlin.")
         if {"quiet_from", "quiet_to"} & self.errors.keys():
             return
         for name in ("quiet_from", "quiet_to"):
             given[name] = None if given[name] is None else given[name].strftime("%H:%M")
-        if wrong := wrong_quiet_hours(given["quiet_from"], given["quiet_to"]):
+        if wrong := quiet_hours_refusal(given["quiet_from"], given["quiet_to"]):
             self.add_error("quiet_to" if given["quiet_from"] else "quiet_from", wrong)
 
-    def _in_seconds(self, name: str, field: str) -> None:
+    def _convert_to_seconds(self, name: str, field: str) -> None:
         number, unit = self.cleaned_data.get(name), self.cleaned_data.get(f"{name}_unit")
         if number is None or not unit:
             return
@@ -246,7 +247,7 @@ class DraftSettingsForm(SettingsForm, DrawTimeForm):
 class PersonForm(PlainForm):
     """Person whom the company adds to a line."""
 
-    name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[refuse_lines_in_form])
+    name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[refuse_line_breaks_in_form])
     email = AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,

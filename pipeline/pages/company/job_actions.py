@@ -86,7 +86,9 @@ def _act_on_job(
         messages.success(
             request,
             done
-            + consequences.consequence_were_promoted(*read_board_promoted_since(job.id, job.seq)),
+            + consequences.promotion_consequence_afterwards(
+                *read_board_promoted_since(job.id, job.seq)
+            ),
         )
     return redirect("board", job_id=job.id)
 

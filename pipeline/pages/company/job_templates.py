@@ -19,7 +19,7 @@ from pipeline.pages.access import (
     require_access,
     switch_current_member,
 )
-from pipeline.pages.company.forms import refuse_lines_in_form
+from pipeline.pages.company.forms import refuse_line_breaks_in_form
 from pipeline.pages.draws import BLANK_TIME
 from pipeline.pages.forms import PlainForm
 from pipeline.services.job_templates import (
@@ -39,7 +39,7 @@ class TemplateNameForm(PlainForm):
 
     name = forms.CharField(
         max_length=TEMPLATE_NAME_LENGTH,
-        validators=[refuse_lines_in_form],
+        validators=[refuse_line_breaks_in_form],
         help_text="Only your company sees it.",
     )
 

@@ -33,7 +33,7 @@ from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.selectors.board import read_decay_worker_for_board
 from pipeline.selectors.jobs import jobs_of_company
-from pipeline.selectors.overview import overview_glances
+from pipeline.selectors.overview import overview_rows
 from pipeline.selectors.page import Page
 from pipeline.services.lifecycle import create_job
 from pipeline.wording.explanations import explain_line
@@ -73,7 +73,7 @@ def company_jobs(request: HttpRequest) -> HttpResponse:
         build=lambda: {
             "member": member,
             **to_answer,
-            "glances": [(glance, SeatBar.of(glance.job)) for glance in overview_glances(page.rows)],
+            "glances": [(glance, SeatBar.of(glance.job)) for glance in overview_rows(page.rows)],
             "now": read_decay_worker_for_board().now,
             "status": status,
             "statuses": JobStatus.values,

@@ -21,9 +21,9 @@ from pipeline.selectors.applications import applications_of
 from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.people import (
-    people_recently_applied,
     people_with_address,
     person_known_to,
+    recently_applied_people,
 )
 from pipeline.selectors.search import BEFORE_ALL, NamePlace, search_by_name
 from pipeline.selectors.timelines import TimelineMoment, timeline_of_person
@@ -72,7 +72,7 @@ def people(request: HttpRequest) -> HttpResponse:
         if "after" in request.GET:
             context["first_url"] = page_url_with(request, after=None)
     else:
-        context["found"] = people_recently_applied(member.company.id, limit=FOUND_SHOWN)
+        context["found"] = recently_applied_people(member.company.id, limit=FOUND_SHOWN)
     return render(request, "company/people.html", context)
 
 

@@ -44,13 +44,13 @@ def rule_groups(form: forms.Form, policy: Policy | None) -> dict[str, FieldGroup
     elif policy is not None:
         given |= policy.values()
     return {
-        "order": order_group(form, given),
-        "quiet": quiet_group(form, given),
-        "misses": miss_group(form, given),
+        "order": order_rule_group(form, given),
+        "quiet": quiet_rule_group(form, given),
+        "misses": miss_rule_group(form, given),
     }
 
 
-def order_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
+def order_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of the line's order: folded, unless it is drawn by lot."""
     if form.errors.keys() & DRAW_FIELDS:
         return FieldGroup(WRONG, is_open=True)
@@ -60,7 +60,7 @@ def order_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     return FieldGroup(f"drawn by lot {when}", is_open=True)
 
 
-def quiet_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
+def quiet_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of the quiet hours, with an example of what they do to a deadline."""
     if form.errors.keys() & QUIET_FIELDS:
         return FieldGroup(WRONG, is_open=True)
@@ -73,7 +73,7 @@ def quiet_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     return FieldGroup(words or "none", bool(words), example_of_deadline(policy, timezone.now()))
 
 
-def miss_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
+def miss_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of what a miss costs: folded, unless that differs from the usual."""
     if form.errors.keys() & MISS_FIELDS or not given.keys() >= {*MISS_RULES}:
         return FieldGroup(WRONG, is_open=True)

@@ -166,7 +166,7 @@ def _settings_page(
 def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
     """Return label and current value of every field in which a stale form differs from the job."""
 
-    def setting_in_words(value: object) -> str:
+    def text_of_setting(value: object) -> str:
         if value is None:
             return "no limit"
         if isinstance(value, bool):
@@ -175,7 +175,7 @@ def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[
 
     given = form.cleaned_data
     return [
-        (str(form.fields[name].label or name.capitalize()), setting_in_words(now[name]))
+        (str(form.fields[name].label or name.capitalize()), text_of_setting(now[name]))
         for name in form.fields
         if name in now and given.get(name) != now[name]
     ]

@@ -23,7 +23,7 @@ from pipeline.web import demo_access
 @require_http_methods(["GET", "HEAD", "POST"])
 def demo_sign_in(request: HttpRequest, token: str) -> HttpResponseBase:
     """Show the button, and sign in on POST. An account's second step is asked for as usual."""
-    demo_access.only_with_demo_access(request)
+    demo_access.require_demo_access(request)
     who = demo_access.read_demo_access_token(token)
     if who is None:
         return _demo_sign_in_page(request, "", status=410)

@@ -46,7 +46,7 @@ from pipeline.pages.figures.week_rows import (
 from pipeline.pages.live_page import live_page
 from pipeline.reports.read import (
     KEY,
-    Shelf,
+    ReportWithNeighbours,
     is_report_being_made,
     read_last_report_task,
     read_report,
@@ -142,7 +142,7 @@ def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     """Show the report of one week."""
     member, job = own_job(request, job_id)
-    shelf = _report_on_shelf(job, week)
+    shelf = _read_report_of_week(job, week)
     figures, before = shelf.report.figures["week"], shelf.report.figures["before"]
     span = Week(shelf.report.week, shelf.report.zone)
     parts, bar = week_seat_time_chart(figures)
@@ -173,7 +173,7 @@ def report(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
 def report_csv(request: HttpRequest, job_id: UUID, week: str) -> HttpResponse:
     """Return the numbers of one week's report as CSV."""
     _, job = own_job(request, job_id)
-    found = _report_on_shelf(job, week).report
+    found = _read_report_of_week(job, week).report
     rows = week_csv_rows(found.figures["week"], found.figures["before"])
     response = HttpResponse(
         "".join(formatted_csv_lines(CSV_COLUMNS, rows)), content_type=TYPES["csv"]
@@ -243,7 +243,7 @@ def _schedule_reports(job: Job, actor: str) -> None:
         )
 
 
-def _report_on_shelf(job: Job, week: str) -> Shelf:
+def _read_report_of_week(job: Job, week: str) -> ReportWithNeighbours:
     """Return the report of the week in the URL. Raises Http404."""
     monday = _report_week(week)
     shelf = read_report(job.id, monday) if monday else None

@@ -48,7 +48,7 @@ class WhatIfForm(PlainForm):
     max_decays = _what_if_number("Misses allowed", 0, 100, "")
     cooldown_hours = _what_if_number("Hours of cool-down after a miss", 1, _MOST_HOURS, "")
 
-    def say_what_is_now(self, job: Job) -> None:
+    def show_present_rules(self, job: Job) -> None:
         """Have the fields say what the job's present rules are."""
         present = {
             "window_hours": short_duration(job.acknowledgment_window_seconds),
@@ -80,7 +80,7 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
     task = read_last_what_if_task(job.company_id, job.id)
     form = WhatIfForm(request.POST or None)
-    form.say_what_is_now(job)
+    form.show_present_rules(job)
     if form.is_valid():
         try:
             start_what_if(job=job, rules=form.payload(), producer=f"member:{member.user.id}")

@@ -79,7 +79,7 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
     reads no more of the log than the moment's event.
     """
     _, job = own_job(request, job_id)
-    asked, fragment = _asked_replay(request), request.GET.get("fragment")
+    asked, fragment = _requested_replay(request), request.GET.get("fragment")
     if fragment == "picture":
         return _replay_picture(request, job, asked)
     moment, problem = _moment_to_replay(job, asked)
@@ -134,7 +134,7 @@ def _replay_words(moment: PastState, row: EventRow) -> dict[str, str]:
     }
 
 
-def _asked_replay(request: HttpRequest) -> Asked:
+def _requested_replay(request: HttpRequest) -> Asked:
     text = request.GET.get("at", "").strip()
     if not text:
         wanted = request.GET.get("seq", "").strip()

@@ -14,9 +14,9 @@ from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.permissions import Action
 from pipeline.imports.progress import ImportProgress, progress_of_import
 from pipeline.imports.refusals import (
+    import_refusal_in_words,
     refusals_of_import,
     report_of_refused_rows,
-    words_for_import_refusal,
 )
 from pipeline.models import ImportRun
 from pipeline.pages.access import Member, for_members, own_job
@@ -78,7 +78,7 @@ def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
         "run": run,
         "state": state,
         "tone": tone,
-        "refusals": [(refusal, words_for_import_refusal(refusal.reason)) for refusal in refusals],
+        "refusals": [(refusal, import_refusal_in_words(refusal.reason)) for refusal in refusals],
         "percent": 100 * run.next_row // max(1, run.total_rows),
         # 0: it does not change by itself again
         "poll_seconds": 0 if run.finished_at and is_done else poll_seconds,

@@ -14,7 +14,7 @@ from jobs.models import Job, JobStatus
 from pipeline.background.errors import WorkError
 from pipeline.domain.errors import FilesFull, ImportFileRefused, JobNotOpen
 from pipeline.domain.permissions import Action
-from pipeline.imports.progress import imports_into, progress_of_import_task
+from pipeline.imports.progress import imports_into_job, progress_of_import_task
 from pipeline.imports.read_csv import MOST_BYTES, MOST_ROWS
 from pipeline.imports.start import start_import
 from pipeline.pages.access import Member, for_members, own_job
@@ -54,7 +54,7 @@ def upload_import(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "tab": "board",
         "form": form,
         "is_open": job.status == JobStatus.OPEN,
-        "earlier": imports_into(job.company_id, job.id, limit=EARLIER_SHOWN),
+        "earlier": imports_into_job(job.company_id, job.id, limit=EARLIER_SHOWN),
         "most_rows": MOST_ROWS,
         "most_megabytes": MOST_BYTES // 2**20,
     }

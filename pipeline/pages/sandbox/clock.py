@@ -24,7 +24,7 @@ from pipeline.pages.access import (
 )
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.sandbox.forms import ClockForm
-from pipeline.selectors.sandboxes import last_advances_of_sandbox
+from pipeline.selectors.sandboxes import read_sandbox_clock_advances
 from pipeline.services.advance_clock import advance_clock, jobs_behind_clock
 from pipeline.wording.english import long_duration
 
@@ -90,7 +90,7 @@ def _clock_page(
         "jobs_behind": jobs_behind_clock(company_id).count(),
         "advances": [
             (each, long_duration(each.seconds))
-            for each in last_advances_of_sandbox(company_id, most=ADVANCES_SHOWN)
+            for each in read_sandbox_clock_advances(company_id, most=ADVANCES_SHOWN)
         ],
         "may_move": member.may(Action.ADVANCE_CLOCK),
     }

@@ -15,7 +15,7 @@ from pipeline.notifications.applicant_emails import recorded_applicant_email
 from pipeline.pages.access import Member, current_member, for_members, require_access
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.sandboxes import read_email_of_sandbox, read_emails_of_sandbox
+from pipeline.selectors.sandboxes import read_sandbox_email, read_sandbox_emails
 from pipeline.wording.email_words import KIND_WORDS
 
 EMAILS_SHOWN = 50
@@ -28,7 +28,7 @@ def sandbox_emails(request: HttpRequest) -> HttpResponse:
     member = _member_reading_sandbox_emails(request)
     place = page_place_in_url(request, "after", datetime, UUID)
     after = (place[0], place[1]) if place else None
-    page = read_emails_of_sandbox(member.company.id, after=after, limit=EMAILS_SHOWN)
+    page = read_sandbox_emails(member.company.id, after=after, limit=EMAILS_SHOWN)
     context = {
         "emails": [(each, KIND_WORDS.get(each.kind, each.kind)) for each in page.rows],
         "first_url": page_url_with(request, after=None) if after else None,
@@ -45,7 +45,7 @@ def sandbox_emails(request: HttpRequest) -> HttpResponse:
 def sandbox_email(request: HttpRequest, email_id: UUID) -> HttpResponse:
     """Show one email as the person would have read it."""
     member = _member_reading_sandbox_emails(request)
-    email = read_email_of_sandbox(member.company.id, email_id)
+    email = read_sandbox_email(member.company.id, email_id)
     message = recorded_applicant_email(email)
     if message is None:  # the person was erased
         raise EmailNotFound

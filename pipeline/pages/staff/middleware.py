@@ -67,7 +67,7 @@ def second_step_for_operators(
     return second_step_middleware
 
 
-def idle_sessions(
+def end_idle_sessions(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """End a staff session after settings.STAFF_SESSION_SECONDS, even if it is in use.
@@ -76,7 +76,7 @@ def idle_sessions(
     most every NOTED_EVERY_SECONDS, and only if the request reads the session anyway.
     """
 
-    def idle_sessions_middleware(request: HttpRequest) -> HttpResponse:
+    def end_idle_sessions_middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         session = request.session
         if session.accessed and SESSION_KEY in session:
@@ -87,7 +87,7 @@ def idle_sessions(
                 _note_session_use(request, now)
         return response
 
-    return idle_sessions_middleware
+    return end_idle_sessions_middleware
 
 
 @receiver(user_logged_in, dispatch_uid="staff.session_began")

@@ -57,7 +57,7 @@ class NewAddressForm(AnySpelling, AddEmailForm):
     """Form for another address of an account."""
 
 
-class MailForm(AnySpelling):
+class SignInEmailForm(AnySpelling):
     """Part of a form with which anybody can have an email sent to a staff address."""
 
     kind: ClassVar[str]
@@ -76,13 +76,13 @@ class MailForm(AnySpelling):
         return cleaned
 
 
-class CodeForm(MailForm, RequestLoginCodeForm):
+class CodeForm(SignInEmailForm, RequestLoginCodeForm):
     """Form for an address to which a code is sent."""
 
     kind = "staff_code_mail"
 
 
-class ResetForm(MailForm, ResetPasswordForm):
+class ResetForm(SignInEmailForm, ResetPasswordForm):
     """Form for an address to which the link to a new password is sent."""
 
     kind = "staff_reset_mail"

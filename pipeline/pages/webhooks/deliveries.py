@@ -44,7 +44,7 @@ SINCE = {
 @for_members(_MANAGE)
 def webhook_with_deliveries(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Show an endpoint with its deliveries, newest first, of a state and a type if chosen."""
-    _, row = _own_webhook_delivery(current_member(request), webhook_id)
+    _, row = _webhook_of_deliveries(current_member(request), webhook_id)
     state, type_ = request.GET.get("state", ""), request.GET.get("type", "")
     state = state if state in STATES else ""
     type_ = type_ if type_ in TYPES or type_ == TEST else ""
@@ -72,7 +72,7 @@ def webhook_with_deliveries(request: HttpRequest, webhook_id: UUID) -> HttpRespo
 @for_members(_MANAGE)
 def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Show a delivery: its body, and each attempt with its answer."""
-    _, row = _own_webhook_delivery(current_member(request), webhook_id)
+    _, row = _webhook_of_deliveries(current_member(request), webhook_id)
     delivery = reads.read_webhook_delivery(row, delivery_id)
     attempts = [
         (each, webhook_failure_in_words(each.error, each.status))
@@ -92,7 +92,7 @@ def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) 
 @for_members(_MANAGE)
 def deliver_test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Send a test to an endpoint."""
-    owner, row = _own_webhook_delivery(member_of_sent_form(request), webhook_id)
+    owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
     try:
         sent = send_test_to_endpoint(company_id=owner.company.id, endpoint_id=row.id)
     except WebhookOff as error:
@@ -106,7 +106,7 @@ def deliver_test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse
 @for_members(_MANAGE)
 def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Send a delivery again."""
-    owner, row = _own_webhook_delivery(member_of_sent_form(request), webhook_id)
+    owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
     try:
         redeliver_one_webhook(
             company_id=owner.company.id, endpoint_id=row.id, delivery_id=delivery_id
@@ -122,7 +122,7 @@ def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID)
 @for_members(_MANAGE)
 def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Have a task send everything again that failed since a time."""
-    owner, row = _own_webhook_delivery(member_of_sent_form(request), webhook_id)
+    owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
     words, age = SINCE.get(request.POST.get("since", ""), SINCE["day"])
     try:
         made = start_redelivering_webhooks(
@@ -138,7 +138,7 @@ def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     return redirect("task", made.id)
 
 
-def _own_webhook_delivery(
+def _webhook_of_deliveries(
     member: Member | None, webhook_id: UUID
 ) -> tuple[Member, WebhookEndpoint]:
     owner = require_access(member, _MANAGE)

@@ -59,7 +59,7 @@ def new_webhook(request: HttpRequest) -> HttpResponse:
             row, secret = endpoints.create_webhook_endpoint(
                 company_id=owner.company.id,
                 endpoint_id=form.cleaned_data["endpoint_id"],
-                **_given_webhook_endpoint(form),
+                **_webhook_endpoint_values(form),
             )
         except (TooManyWebhooks, WebhookAlreadyMade) as error:
             form.add_error(None, str(error))
@@ -87,7 +87,7 @@ def edit_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
             endpoints.change_webhook_endpoint(
                 company_id=owner.company.id,
                 endpoint_id=row.id,
-                changes=_given_webhook_endpoint(form),
+                changes=_webhook_endpoint_values(form),
             )
         except WebhookUrlRefused as error:
             form.add_error("url", str(error))
@@ -139,7 +139,7 @@ def _own_webhook_endpoint(request: HttpRequest, webhook_id: UUID) -> tuple[Membe
     return owner, reads.read_webhook_endpoint(owner.company.id, webhook_id)
 
 
-def _given_webhook_endpoint(form: EndpointForm) -> dict[str, Any]:
+def _webhook_endpoint_values(form: EndpointForm) -> dict[str, Any]:
     return {name: form.cleaned_data[name] for name in FIELDS}
 
 

@@ -45,8 +45,8 @@ class Command(BaseCommand):
         verbs.add_parser("stats", help="depth, oldest, running, dead, workers, open breakers")
         newest = verbs.add_parser("list", help="newest tasks")
         newest.add_argument("--status", choices=Status.values, help="only tasks with this status")
-        _add_types_argument(newest)
-        _add_types_argument(verbs.add_parser("dead", help="dead letters, oldest first"))
+        _add_task_types_argument(newest)
+        _add_task_types_argument(verbs.add_parser("dead", help="dead letters, oldest first"))
         for verb, does in _ONE.items():
             one = verbs.add_parser(verb, help=does)
             one.add_argument("task", type=UUID, metavar="TASK_ID")
@@ -172,7 +172,7 @@ _TYPES = {
 }
 
 
-def _add_types_argument(parser: argparse.ArgumentParser) -> None:
+def _add_task_types_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", help="only tasks of this type, by its key")
     parser.add_argument(
         "--limit", type=_limit_argument, default=50, help="at most this many (%(default)s)"

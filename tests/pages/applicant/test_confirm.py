@@ -12,7 +12,7 @@ from django.test import Client
 from applicants.models import Applicant
 from applicants.services import remember_applicant_time_zone
 from pipeline.domain.states import Outcome
-from pipeline.mail.links import MAX_AGE, Offer, make_offer_link_token
+from pipeline.mail.links import MAX_AGE, LinkedOffer, make_offer_link_token
 from pipeline.services.lifecycle import close_job
 from tests.support import factories
 from tests.support.applicants import confirm, decide, leave, mine, who
@@ -32,7 +32,7 @@ def token_of(application: Any) -> str:
     """The token of the last offer."""
     events = [each for each in factories.events(application.job_id) if each.to_status]
     offers = [each.seq for each in events if each.to_status == "PENDING_ACKNOWLEDGMENT"]
-    return make_offer_link_token(Offer(application.id, offers[-1]))
+    return make_offer_link_token(LinkedOffer(application.id, offers[-1]))
 
 
 def test_opening_the_link_shows_one_button_and_changes_nothing(visitor: Client) -> None:

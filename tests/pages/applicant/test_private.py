@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from applicants.models import SignInCode
 from pipeline.config.logging import configure_logging
-from pipeline.mail.links import Offer, make_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.maintenance.expired_rows import remove_expired_rows
 from pipeline.pages.rate_limits import TooOften
 from tests.support import factories
@@ -153,7 +153,7 @@ def test_a_refusal_says_nothing_about_the_address() -> None:
 def test_the_log_holds_no_link_of_a_mail(capfd: pytest.CaptureFixture[str]) -> None:
     application = factories.application(factories.job(acknowledge_first_seat=True))
     token = make_offer_link_token(
-        Offer(application.id, factories.events(application.job_id)[-1].seq)
+        LinkedOffer(application.id, factories.events(application.job_id)[-1].seq)
     )
     kept = logging.getLogger().handlers[:], logging.getLogger().level
     configure_logging(level="INFO", as_json=True)

@@ -58,13 +58,13 @@ def test_a_signal_in_the_middle_of_a_look_is_heeded_right_after_it(
     running: tuple[Child, Tell], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     child, tell = running
-    look = child._look
+    look = child._read_cancellation
 
     def signalled() -> None:
         child._interrupt()
         look()
 
-    monkeypatch.setattr(child, "_look", signalled)
+    monkeypatch.setattr(child, "_read_cancellation", signalled)
     tell("b")
 
     with pytest.raises(Cancelled):

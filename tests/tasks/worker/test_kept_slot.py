@@ -53,13 +53,13 @@ def test_it_is_used_by_urgent_attempts_only_and_only_once_the_others_are_taken(
 
 
 def test_urgent_attempts_alone_are_wanted_once_the_others_are_slow(dispatcher: Dispatcher) -> None:
-    free = dispatcher.wants_urgent_from()
+    free = dispatcher.urgent_claim_time()
     hand_out(dispatcher, attempt("long"))
-    wanted, from_ = dispatcher.wanted(1.0 + SLOW_SECONDS), dispatcher.wants_urgent_from()
+    wanted, from_ = dispatcher.wanted(1.0 + SLOW_SECONDS), dispatcher.urgent_claim_time()
     dispatcher.add([attempt("urgent", urgent=True)])
-    coming = dispatcher.wants_urgent_from()
+    coming = dispatcher.urgent_claim_time()
     dispatcher.hand_out(2.0)
-    taken = dispatcher.wants_urgent_from()
+    taken = dispatcher.urgent_claim_time()
 
     assert (free, coming, taken) == (math.inf, math.inf, math.inf)
     assert (wanted, from_) == (0, 1.0 + SLOW_SECONDS)
@@ -91,6 +91,6 @@ def test_without_urgent_types_no_slot_is_kept(children: SeveralChildren) -> None
     hand_out(made, attempt("long"), attempt("urgent", urgent=True))
 
     assert len(children.children) == 1
-    assert made.wants_urgent_from() == math.inf
+    assert made.urgent_claim_time() == math.inf
     assert [each.task_id for each in made.waiting] == ["urgent"]
     made.close()

@@ -20,8 +20,7 @@ from pipeline.api.problem_types import (
     SANDBOX_FULL,
 )
 from pipeline.api.v1.applications.inputs import DecisionIn, ReinstatementIn
-from pipeline.api.v1.applications.outputs import ApplicationOut
-from pipeline.api.v1.applications.views import application_answer
+from pipeline.api.v1.applications.outputs import ApplicationOut, application_answer
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.services.reinstate import reinstate

@@ -26,12 +26,12 @@ from pipeline.api.pagination import page_cursor_id, page_cursor_place, page_limi
 from pipeline.api.parameters import (
     choice_parameter,
     flag_parameter,
+    integer_parameter,
     metadata_parameter,
     moment_parameter,
     refuse_parameter,
     search_parameter,
     text_parameter,
-    whole_parameter,
 )
 from pipeline.api.v1.applications.outputs import (
     ApplicationOut,
@@ -47,13 +47,12 @@ from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
-    ListedPage,
     ListOrder,
     ListPlace,
     WantedJobApplications,
     count_job_applications,
     list_job_applications,
-    search_job_applications,
+    list_searched_job_applications,
 )
 from pipeline.selectors.search import NamePlace
 
@@ -84,7 +83,7 @@ class JobApplicationList(Endpoint):
             if "sort" in request.query_params or "total" in self.expanded:
                 refuse_parameter("search", "Send neither sort nor expand=total with a search.")
             place = page_cursor_place(request, str, UUID)
-            page = search_job_applications(
+            page = list_searched_job_applications(
                 job.company_id,
                 job_id,
                 search,
@@ -93,7 +92,11 @@ class JobApplicationList(Endpoint):
                 limit=limit,
             )
         else:
-            page = _sorted_application_list(request, job_id, filters, order, limit)
+            start = page_cursor_place(request, datetime, UUID)
+            listed_after = ListPlace(*start) if start else None
+            page = list_job_applications(
+                job_id, filters, order=order, after=listed_after, limit=limit
+            )
         total: TotalOut | None = None
         if "total" in self.expanded:
             counted = count_job_applications(job_id, filters, order)
@@ -135,7 +138,7 @@ def _application_list_filters(request: Request) -> WantedJobApplications:
         applied_before=moment_parameter(request, "applied_before"),
         ended_after=moment_parameter(request, "ended_after"),
         ended_before=moment_parameter(request, "ended_before"),
-        min_decay_count=whole_parameter(request, "min_decay_count", low=0, high=10_000),
+        min_decay_count=integer_parameter(request, "min_decay_count", low=0, high=10_000),
         verified=flag_parameter(request, "verified"),
         tag=None if tag is None else normalised_tag(tag),
         external_id=text_parameter(request, "external_id"),
@@ -149,11 +152,3 @@ def _application_list_order(request: Request) -> ListOrder:
     if name not in ORDERS:
         refuse_parameter("sort", f"Must be one of {', '.join(ORDERS)}.")
     return ORDERS[name]
-
-
-def _sorted_application_list(
-    request: Request, job_id: UUID, filters: WantedJobApplications, order: ListOrder, limit: int
-) -> ListedPage:
-    place = page_cursor_place(request, datetime, UUID)
-    after = ListPlace(*place) if place else None
-    return list_job_applications(job_id, filters, order=order, after=after, limit=limit)

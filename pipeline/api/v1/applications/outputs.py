@@ -7,10 +7,17 @@ from datetime import datetime
 from typing import Annotated, TypedDict
 from uuid import UUID
 
+from rest_framework.response import Response
+
 from jobs.policies import misses_left
 from pipeline.api.v1.outputs import ActorRef, Count, output_if_ahead
 from pipeline.domain.states import Outcome, Reason, Status
-from pipeline.selectors.applications import SeenApplication
+from pipeline.models import Application
+from pipeline.selectors.applications import (
+    ApplicationFacts,
+    SeenApplication,
+    seen_application_after_change,
+)
 from pipeline.selectors.decisions import decisions_on
 
 
@@ -138,3 +145,11 @@ def applications_out(
         application_out(seen, private=private, decision=decisions.get(seen.application.id))
         for seen in rows
     ]
+
+
+def application_answer(
+    facts: ApplicationFacts, application: Application, *, private: bool = False
+) -> Response:
+    """Return an application that a service has just changed."""
+    seen = seen_application_after_change(facts, application)
+    return Response(application_out(seen, private=private))

@@ -48,6 +48,7 @@ from pipeline.api.v1.applications.inputs import (
 from pipeline.api.v1.applications.lists import JobApplicationList
 from pipeline.api.v1.applications.outputs import (
     ApplicationOut,
+    application_answer,
     application_out,
     applications_out,
 )
@@ -55,7 +56,6 @@ from pipeline.api.v1.fields import Nothing, reference_in_fields
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound
 from pipeline.domain.permissions import Action
-from pipeline.models import Application
 from pipeline.selectors.applications import (
     ApplicationFacts,
     read_application,
@@ -280,11 +280,3 @@ def _applicant_to_submit(caller: CompanyCaller, given: dict[str, Any]) -> Applic
     if applicant_id is None:
         raise ApplicantNotFound
     return person_known_to(caller.company_id, applicant_id)
-
-
-def application_answer(
-    facts: ApplicationFacts, application: Application, *, private: bool = False
-) -> Response:
-    """Return an application that a service has just changed."""
-    seen = seen_application_after_change(facts, application)
-    return Response(application_out(seen, private=private))

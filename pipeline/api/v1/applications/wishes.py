@@ -19,8 +19,7 @@ from pipeline.api.problem_types import (
     SANDBOX_FULL,
 )
 from pipeline.api.v1.applications.inputs import DeferralIn, PreacceptanceIn
-from pipeline.api.v1.applications.outputs import ApplicationOut
-from pipeline.api.v1.applications.views import application_answer
+from pipeline.api.v1.applications.outputs import ApplicationOut, application_answer
 from pipeline.domain.permissions import Action
 from pipeline.services.defer import defer
 from pipeline.services.preaccept import preaccept

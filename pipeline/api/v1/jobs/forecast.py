@@ -14,7 +14,7 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import POSITION
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parameters import whole_parameter
+from pipeline.api.parameters import integer_parameter
 from pipeline.api.v1.outputs import Count
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
@@ -53,7 +53,7 @@ class ForecastOfJob(Endpoint):
         caller, job = caller_of(request), read_job(job_id)
         if not has_access_to_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
-        position = whole_parameter(request, "position", low=1) or job.people_waiting + 1
+        position = integer_parameter(request, "position", low=1) or job.people_waiting + 1
         is_open = job.status == JobStatus.OPEN and not job.awaits_draw
         found = read_prospects_with_statements({job_id: position}).get(job_id) if is_open else None
         payload: ForecastOut = {

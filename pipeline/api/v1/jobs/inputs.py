@@ -15,7 +15,8 @@ from jobs.models import (
     JobStatus,
 )
 from jobs.policies import policy_limits
-from jobs.quiet_hours import is_quiet_zone_known, wrong_quiet_hours
+from jobs.quiet_hours import quiet_hours_refusal
+from jobs.time_zones import is_known_time_zone
 from pipeline.api.v1.fields import (
     Choice,
     Flag,
@@ -29,7 +30,7 @@ from pipeline.api.v1.fields import (
 )
 
 
-def _whole_policy_field(policy_field: str, **options: Any) -> Whole:
+def _integer_field_of_policy(policy_field: str, **options: Any) -> Whole:
     low, high = policy_limits(policy_field)
     return Whole(min_value=low, max_value=high, required=False, **options)
 
@@ -37,11 +38,11 @@ def _whole_policy_field(policy_field: str, **options: Any) -> Whole:
 class PolicyIn(Shape):
     """Changes to a policy. Fields that are not named stay as they are."""
 
-    acknowledgment_window_seconds = _whole_policy_field("acknowledgment_window_seconds")
+    acknowledgment_window_seconds = _integer_field_of_policy("acknowledgment_window_seconds")
     acknowledge_first_seat = Flag(required=False)
-    penalty_places = _whole_policy_field("penalty_places")
-    max_decays = _whole_policy_field("max_decays", allow_null=True)
-    cooldown_seconds = _whole_policy_field("cooldown_seconds")
+    penalty_places = _integer_field_of_policy("penalty_places")
+    max_decays = _integer_field_of_policy("max_decays", allow_null=True)
+    cooldown_seconds = _integer_field_of_policy("cooldown_seconds")
     quiet_from = Line(max_length=5, allow_null=True, required=False)
     quiet_to = Line(max_length=5, allow_null=True, required=False)
     quiet_weekends = Flag(required=False)
@@ -52,9 +53,9 @@ class PolicyIn(Shape):
         ends = [name for name in ("quiet_from", "quiet_to") if name in attrs]
         if len(ends) == 1:
             raise ValidationError({ends[0]: "Give quiet_from and quiet_to together."})
-        if wrong := wrong_quiet_hours(attrs.get("quiet_from"), attrs.get("quiet_to")):
+        if wrong := quiet_hours_refusal(attrs.get("quiet_from"), attrs.get("quiet_to")):
             raise ValidationError({"quiet_to": wrong})
-        if not is_quiet_zone_known(attrs.get("quiet_time_zone", "UTC")):
+        if not is_known_time_zone(attrs.get("quiet_time_zone", "UTC")):
             why = "Must be the name of a time zone, like Europe/Paris."
             raise ValidationError({"quiet_time_zone": why})
         return attrs

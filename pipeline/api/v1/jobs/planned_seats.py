@@ -85,7 +85,7 @@ class PlannedSeatsOfJob(Endpoint):
         return Response(planned_seats_out(row), status=201, headers=where)
 
 
-class OnePlannedSeats(Endpoint):
+class PlannedSeatsDetail(Endpoint):
     """`/jobs/{id}/planned-seats/{id}`"""
 
     @describes("get_planned_seats", Tag.JOBS, Action.SEE_JOBS, PlannedSeatsOut, tagged=True)

@@ -165,7 +165,7 @@ class OneJob(Endpoint):
         if not has_access_to_job(caller, job.company_id, job.status, is_test=job.is_test):
             raise JobNotFound
         if has_access_as_company(caller, job.company_id):
-            return conditional_answer(request, job_out(job), _job_tag(job))
+            return conditional_answer(request, job_out(job), _job_etag(job))
         return endpoint_answer(request, job_out(job, private=False))
 
     @describes(
@@ -292,8 +292,8 @@ def _job_answer(
     job_id: UUID, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
     job = read_job(job_id)
-    return Response(job_out(job), status, headers={"ETag": _job_tag(job)} | (headers or {}))
+    return Response(job_out(job), status, headers={"ETag": _job_etag(job)} | (headers or {}))
 
 
-def _job_tag(job: Job) -> str:
+def _job_etag(job: Job) -> str:
     return strong_etag(job.seq, job.posting.version)

@@ -37,10 +37,10 @@ from pipeline.api.pagination import page_cursor_place, page_cursor_seq, page_lim
 from pipeline.api.parameters import (
     choice_parameter,
     digest_parameter,
+    integer_parameter,
     moment_parameter,
     parameter_as_id,
     refuse_parameter,
-    whole_parameter,
 )
 from pipeline.api.rendering import render_json
 from pipeline.api.throttles import check_throttle
@@ -94,7 +94,7 @@ class LinePipeline(Endpoint):
             "waitlist": _waitlist_in_line_view(whole.waitlist),
         }
         people = [*whole.active, *whole.pending, *whole.waitlist.rows]
-        return endpoint_answer(request, payload, _line_tag(facts, people))
+        return endpoint_answer(request, payload, _line_etag(facts, people))
 
 
 class LineQueue(Endpoint):
@@ -113,7 +113,7 @@ class LineQueue(Endpoint):
         _, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         after = page_cursor_place(request, int, int) or BEFORE_THE_FIRST
         page = queued_applications_of(job_id, after=after, limit=page_limit(request))
-        return endpoint_answer(request, _waitlist_in_line_view(page), _line_tag(facts, page.rows))
+        return endpoint_answer(request, _waitlist_in_line_view(page), _line_etag(facts, page.rows))
 
 
 class LineEvents(Endpoint):
@@ -174,10 +174,10 @@ class LineReplay(Endpoint):
         """Return the line at a time or after an event, or by default after the last event."""
         caller, facts = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         as_of = moment_parameter(request, "as_of", "asOf")
-        seq = whole_parameter(request, "seq")
+        seq = integer_parameter(request, "seq")
         if as_of and seq is not None:
             refuse_parameter("seq", "Send either a time or a seq.")
-        limit = whole_parameter(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
+        limit = integer_parameter(request, "limit", low=1, high=MOST_REPLAYED) or MOST_REPLAYED
         moment: dict[str, Any] = {"seq": seq, "as_of": as_of}
         after = 0
         if place := page_cursor_place(request, int, int):  # the same moment as on the previous page
@@ -206,7 +206,7 @@ class LineVerify(Endpoint):
         """Verify the log. Applicants to the job verify it against the hash that they noted."""
         caller = caller_of(request)
         seq, digest = (
-            whole_parameter(request, "seq"),
+            integer_parameter(request, "seq"),
             digest_parameter(request, "hash"),
         )
         if (seq is None) != (digest is None):
@@ -224,7 +224,7 @@ class LineVerify(Endpoint):
         return endpoint_answer(request, line_verdict_out(verdict, with_differences=of_company))
 
 
-def _line_tag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
+def _line_etag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
     """Return the ETag of the people in a line: its log, its posting and its running times.
 
     Between two events, only the end of a cool-down, a deferral or a yes in advance changes a line,

@@ -10,7 +10,7 @@ from uuid import UUID
 from pipeline.api.v1.outputs import Count
 from pipeline.api.v1.tasks.inputs import OF_A_REQUEST
 from pipeline.background.catalog import KnownType
-from pipeline.background.tasks import task_actor_parts, task_actors_named
+from pipeline.background.tasks import names_of_task_actors, task_actor_parts
 from tasks.models import EventKind, Task, TaskEvent
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
 from tasks.payloads import redact_payload
@@ -222,7 +222,7 @@ def new_task_out(task: Task, *, is_new: bool, paused: Container[str] = ()) -> Ne
 def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
     """Return task events with the actors' names."""
     events = list(events)
-    names = task_actors_named(event.actor for event in events)
+    names = names_of_task_actors(event.actor for event in events)
     return [
         {
             "id": event.id,

@@ -14,7 +14,7 @@ from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.tasks.outputs import TaskTypeOut, TaskTypesOut, task_type_out
 from pipeline.background.catalog import KnownType, catalogued_type, catalogued_types
 from pipeline.background.start import types_to_start
-from pipeline.background.tasks import task_actors_named
+from pipeline.background.tasks import names_of_task_actors
 from pipeline.domain.errors import TaskTypeNotFound
 from pipeline.domain.permissions import Action
 from tasks import control
@@ -78,7 +78,7 @@ def _task_type_or_404(key: str) -> KnownType:
 
 def _task_types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
     paused = control.paused_types_to_control(caller.company_id)
-    names = task_actors_named(paused.values())
+    names = names_of_task_actors(paused.values())
     allowed = types_to_start(caller.key_id)
     broken = control.broken_types_to_control(caller.company_id)
     return [

@@ -52,7 +52,7 @@ from pipeline.selectors.cursors import encode_cursor
 from tasks import control
 from tasks.models import Task
 from tasks.models.statuses import HELD, Status
-from tasks.stats.owner import owner_counts, owner_depth, owner_oldest_age_seconds
+from tasks.stats.owner import owner_depth, owner_oldest_age_seconds, owner_task_counts
 from tasks.stats.site import site_workers_alive
 
 # The ways in which starting work can be refused.
@@ -203,7 +203,7 @@ class TaskStats(Endpoint):
     def get(self, request: Request) -> Response:
         """Return the company's background work in numbers."""
         owner_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
-        counts = owner_counts(owner_id)
+        counts = owner_task_counts(owner_id)
         depth, ages = owner_depth(owner_id), owner_oldest_age_seconds(owner_id)
         return Response(
             {

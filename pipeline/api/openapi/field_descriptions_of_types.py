@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
-from jobs.policies import Policy
-from pipeline.api.openapi.descriptions import DESCRIPTIONS
-
 # Where a field of a type means something else than the field of that name elsewhere. Empty: the
 # type's own description says it.
 OF_TYPES = {
@@ -58,10 +53,6 @@ OF_TYPES = {
     "OpaqueEvent.application": "The opaque id of the event's application; null for events of the "
     "job itself.",
     "Place.application_id": "The application that has this place.",
-    **{
-        f"PolicyIn.{name}": f"{DESCRIPTIONS[name]} {json.dumps(value)} in a new job, by default."
-        for name, value in Policy().values().items()
-    },
     "Receipt.application": "The id of the application.",
     "ReinstatementIn.note": "Free text, stored beside the log, where it can be erased.",
     "ReportDay.acknowledged": "Seats acknowledged.",
@@ -152,9 +143,3 @@ OF_TYPES = {
     "ContestIn.text": "Why the company should look again, in the person's words.",
     "ContestAnswerIn.text": "What the applicant reads, also in the email. Not in the log.",
 }
-
-
-def field_description(owner: str, name: str) -> dict[str, str]:
-    """Return the description of a type's field as a part of its schema, or nothing."""
-    text = OF_TYPES.get(f"{owner}.{name}", DESCRIPTIONS.get(name))
-    return {"description": text} if text else {}

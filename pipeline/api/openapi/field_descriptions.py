@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
+from jobs.policies import Policy
+from pipeline.api.openapi.field_descriptions_of_types import OF_TYPES
+
 DESCRIPTIONS = {
     "acknowledge_by": "The deadline for acknowledging the offered seat; null without an offer.",
     "acknowledge_first_seat": "Whether a seat that is free on applying must be acknowledged too.",
@@ -158,3 +163,17 @@ DESCRIPTIONS = {
     "zone": "The time zone of `cron`, like `Europe/Amsterdam`.",
     "key_id": "The asking key's id, the `actor.id` of what it does; null in a member's session.",
 }
+
+
+# A new job's policy has defaults.
+_OF_POLICY = {
+    f"PolicyIn.{name}": f"{DESCRIPTIONS[name]} {json.dumps(value)} in a new job, by default."
+    for name, value in Policy().values().items()
+}
+_OF_TYPES = _OF_POLICY | OF_TYPES
+
+
+def field_description(owner: str, name: str) -> dict[str, str]:
+    """Return the description of a type's field as a part of its schema, or nothing."""
+    text = _OF_TYPES.get(f"{owner}.{name}", DESCRIPTIONS.get(name))
+    return {"description": text} if text else {}

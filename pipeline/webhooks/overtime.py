@@ -1,4 +1,4 @@
-"""Ends of runs: while one run waits for its last answers, the other goes on serving endpoints.
+"""Overtime of runs: while one run waits for its last answers, the other goes on serving endpoints.
 
 Two runs that began together would otherwise end together, and for as long as receivers hang,
 nothing new would be sent.
@@ -15,13 +15,13 @@ from tasks.advisory_locks import WEBHOOK_RUN_ENDS
 LONGEST_OVERTIME_SECONDS = 30.0
 
 
-class TurnToEndWebhookRun:
+class OvertimeTurn:
     """Turn of a run to end. A context manager; leaving it gives the turn back."""
 
     def __init__(self) -> None:
         self._is_mine = False
 
-    def has_come(self, overtime_seconds: float) -> bool:
+    def may_end(self, overtime_seconds: float) -> bool:
         """Tell whether a run that is over its time may end now."""
         if overtime_seconds < 0:
             return False
@@ -31,7 +31,7 @@ class TurnToEndWebhookRun:
                 (self._is_mine,) = cursor.fetchone()
         return self._is_mine or overtime_seconds > LONGEST_OVERTIME_SECONDS
 
-    def __enter__(self) -> TurnToEndWebhookRun:
+    def __enter__(self) -> OvertimeTurn:
         return self
 
     def __exit__(self, *_: object) -> None:

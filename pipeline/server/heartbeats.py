@@ -1,4 +1,4 @@
-"""Signs of life of a web server process: people can confirm a seat only while one runs."""
+"""Heartbeats of a web server process: people can confirm a seat only while one runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.services.outage import SIGN_SECONDS, WEB, watch_for_outage
 logger = logging.getLogger(__name__)
 
 
-async def give_signs_of_web_server() -> None:
+async def record_web_server_heartbeats() -> None:
     """Record every few seconds that this process answers, until it is cancelled.
 
     In a thread of its own, which is no obstacle to the process's end.
@@ -22,15 +22,15 @@ async def give_signs_of_web_server() -> None:
     thread = RequestThreads(most=1)
     while True:
         try:
-            await thread.call(_give_sign_of_web_server)
+            await thread.call(_record_web_server_heartbeat)
         except (Error, ClusterError, NoThread) as error:  # such a process cannot answer either
-            logger.warning("A sign of life of this process was not recorded: %s", error)
+            logger.warning("A heartbeat of this process was not recorded: %s", error)
         except Exception:
-            logger.exception("A sign of life of this process was not recorded")
+            logger.exception("A heartbeat of this process was not recorded")
         await asyncio.sleep(SIGN_SECONDS)
 
 
-def _give_sign_of_web_server() -> None:
+def _record_web_server_heartbeat() -> None:
     try:
         watch_for_outage(WEB)
     finally:
