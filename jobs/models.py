@@ -188,6 +188,7 @@ class Job(models.Model):
     penalty_places = models.IntegerField()
     max_decays = models.IntegerField(null=True)
     cooldown_seconds = models.IntegerField()
+    max_passes = models.IntegerField(default=1, db_default=0)  # 0 for jobs from before it
     quiet_from = models.CharField(max_length=5, null=True)  # noqa: DJ001  null: no quiet hours
     quiet_to = models.CharField(max_length=5, null=True)  # noqa: DJ001  null: no quiet hours
     quiet_weekends = models.BooleanField(default=False, db_default=False)
@@ -228,6 +229,9 @@ class Job(models.Model):
                 & _model_limits_of_policy("cooldown_seconds")
                 & (Q(max_decays__isnull=True) | _model_limits_of_policy("max_decays")),
                 name="job_policy_in_range",
+            ),
+            models.CheckConstraint(
+                condition=_model_limits_of_policy("max_passes"), name="job_max_passes_in_range"
             ),
             models.CheckConstraint(
                 condition=Q(quiet_from__isnull=True, quiet_to__isnull=True)

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from uuid import UUID
 
 from jobs.models import JobStatus
-from jobs.policies import Policy
+from jobs.policies import Policy, logged_policy_values
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import VERIFY_WITHIN, EventType, Status
 from pipeline.stats.idle_seats import SeatState
@@ -236,7 +236,8 @@ class Simulation:
 
     def _take_job_event(self, event: LoggedEvent) -> None:
         self.status = event.data["status"]
-        self.capacity, self.policy = event.data["capacity"], Policy(**event.data["policy"])
+        self.capacity = event.data["capacity"]
+        self.policy = Policy(**logged_policy_values(event.data["policy"]))
         self._change_rules(event.event)
 
     def _change_rules(self, event: str) -> None:
