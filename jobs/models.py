@@ -151,8 +151,7 @@ class JobStatus(models.TextChoices):
 
 
 def _model_limits_of_policy(name: str) -> Q:
-    low, high = policy_limits(name)
-    return Q(**{f"{name}__range": (low, high)})
+    return Q(**{f"{name}__range": policy_limits(name)})
 
 
 class Job(models.Model):
@@ -231,7 +230,7 @@ class Job(models.Model):
                 name="job_policy_in_range",
             ),
             models.CheckConstraint(
-                condition=_model_limits_of_policy("max_passes"), name="job_max_passes_in_range"
+                condition=Q(max_passes__range=(0, 2)), name="job_passes_in_range"
             ),
             models.CheckConstraint(
                 condition=Q(quiet_from__isnull=True, quiet_to__isnull=True)

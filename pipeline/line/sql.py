@@ -169,12 +169,11 @@ SELECT {", ".join(PLANNED)} FROM pipeline_plannedseats
 WHERE job_id = %(job)s AND next_at <= %(now)s ORDER BY next_at, id
 """
 
-# Who can be offered a seat, among the people on the waitlist.
 _eligible = """(eligible_at IS NULL OR eligible_at <= %(now)s)
       AND (not_before IS NULL OR not_before <= %(now)s) AND verify_by IS NULL"""
 
-# The first eligible people in line, their time zones, and the first ticket that was skipped. Also
-# those among them, up to the last one's ticket, who asked to pass their turn: they take no seat.
+# The first eligible people in line, with those among them who pass their turn and take no seat;
+# their time zones, and the first ticket that was skipped.
 READ_NEXT_IN_LINE = f"""
 WITH taking AS MATERIALIZED (
     SELECT {_application} FROM pipeline_application
@@ -225,13 +224,7 @@ WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
 ORDER BY ticket, tie LIMIT %(most)s
 """
 
-# Everybody on the waitlist, for the draw of their order.
-READ_ALL_WAITING = f"""
-SELECT {_application} FROM pipeline_application WHERE job_id = %(job)s AND status = 'WAITLIST'
-"""
-
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
-
 
 # Insert the applications that a change admitted.
 CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(

@@ -97,6 +97,8 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "acknowledged_at": row.acknowledged_at,
             "eligible_at": row.eligible_at,
             "accept_until": row.accept_until,
+            "passes": row.passes_used,
+            "passes_the_next_turn": row.pass_next,
             **{name: getattr(row, name) for name in ("not_before", "ended_at")},
             "asked_to_look_again": written.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person(),

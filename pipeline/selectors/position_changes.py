@@ -9,7 +9,7 @@ from django.db import connection
 
 from pipeline.domain.states import EventType
 from pipeline.models import Application, ApplicationRow
-from pipeline.wording.explanations import PlaceChange
+from pipeline.wording.moved_positions import PlaceChange
 
 # How many of a job's last events are searched for the cause, however long the line is.
 LOOKED_AT = 200

@@ -189,8 +189,8 @@ class Model:
         who.misses = max([p.misses for p in known], default=0)
         who.passes = max([p.passes for p in known], default=0)
         ends = [p for p in known if p.eligible_at and p.eligible_at > self.now]
-        for last in sorted(ends, key=lambda p: p.eligible_at or self.now):
-            who.eligible_at, who.passed_at = last.eligible_at, last.passed_at
+        last = max(ends, key=lambda p: p.eligible_at or self.now, default=who)
+        who.eligible_at, who.passed_at = last.eligible_at, last.passed_at
         self.people.append(who)
         if not verified:
             who.verify_by = self.now + timedelta(hours=24)

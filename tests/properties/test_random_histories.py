@@ -26,8 +26,6 @@ from pipeline.services.acknowledge import acknowledge
 from pipeline.services.cancel_seats import cancel_seats
 from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.pass_next import pass_next
-from pipeline.services.pass_offer import pass_offer
 from pipeline.services.plan_seats import SeatPlan, plan_seats
 from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
@@ -37,7 +35,7 @@ from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
 from tests.properties.contest_rules import ContestRules
-from tests.properties.passes import ask_to_pass, pass_an_offer
+from tests.properties.pass_rules import PassRules
 from tests.properties.planned import Planned, cancel, plan
 from tests.properties.quiet import NONE
 from tests.properties.standing import Standing
@@ -89,7 +87,7 @@ rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
 
 
-class History(ContestRules, RuleBasedStateMachine):
+class History(ContestRules, PassRules, RuleBasedStateMachine):
     """One job, everything that can happen to it, and the model beside it."""
 
     replayed = 0
@@ -186,24 +184,6 @@ class History(ContestRules, RuleBasedStateMachine):
             self.do(
                 lambda: SERVICES[name](application_id=who.id, **given),
                 lambda _: wish(self.model, who, name, until and until + self.passed),
-            )
-
-    @rule(which=picks, anybody=rarely, wanted=st.sampled_from([True, True, False]))
-    def asks_to_pass(self, which: int, anybody: bool, wanted: bool) -> None:
-        if who := self.pick(self.model.people if anybody else self.live("WAITLIST"), which):
-            actor = factories.as_applicant(who.person)
-            self.do(
-                lambda: pass_next(application_id=who.id, wanted=wanted, actor=actor),
-                lambda _: ask_to_pass(self.model, who, wanted=wanted),
-            )
-
-    @rule(which=picks, anybody=rarely)
-    def passes_an_offer(self, which: int, anybody: bool) -> None:
-        if who := self.pick(self.model.people if anybody else self.model.pending(), which):
-            actor = factories.as_applicant(who.person)
-            self.do(
-                lambda: pass_offer(application_id=who.id, actor=actor),
-                lambda _: pass_an_offer(self.model, who),
             )
 
     @rule(which=picks, anybody=rarely, seconds=st.sampled_from([1, 30, 60]))

@@ -10,7 +10,7 @@ import pytest
 
 from jobs.policies import DAY, Policy
 from pipeline.domain.states import EventType, Outcome, Status
-from pipeline.wording.event_words import ENDING_WORDS
+from pipeline.wording.ending_words import ENDING_WORDS
 from pipeline.wording.explanations import (
     ExplainedStanding,
     PlaceChange,

@@ -42,6 +42,7 @@ class PolicyIn(Shape):
     penalty_places = _whole_policy_field("penalty_places")
     max_decays = _whole_policy_field("max_decays", allow_null=True)
     cooldown_seconds = _whole_policy_field("cooldown_seconds")
+    max_passes = _whole_policy_field("max_passes")
     quiet_from = Line(max_length=5, allow_null=True, required=False)
     quiet_to = Line(max_length=5, allow_null=True, required=False)
     quiet_weekends = Flag(required=False)
