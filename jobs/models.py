@@ -229,9 +229,7 @@ class Job(models.Model):
                 & (Q(max_decays__isnull=True) | _model_limits_of_policy("max_decays")),
                 name="job_policy_in_range",
             ),
-            models.CheckConstraint(
-                condition=Q(max_passes__range=(0, 2)), name="job_passes_in_range"
-            ),
+            models.CheckConstraint(condition=Q(max_passes__range=(0, 2)), name="job_passes_known"),
             models.CheckConstraint(
                 condition=Q(quiet_from__isnull=True, quiet_to__isnull=True)
                 | Q(quiet_from__isnull=False, quiet_to__isnull=False),

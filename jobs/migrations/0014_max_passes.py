@@ -17,6 +17,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='job',
-            constraint=models.CheckConstraint(condition=models.Q(('max_passes__range', (0, 2))), name='job_passes_in_range'),
+            constraint=models.CheckConstraint(condition=models.Q(('max_passes__range', (0, 2))), name='job_passes_known'),
         ),
     ]

@@ -73,8 +73,7 @@ LOCK_DUE_JOB = _LOCKED.format(
     more=f", ARRAY({_WEBHOOK_TYPES.format(company='locked.company_id')})",
 )
 
-# The time zone of an application's person, after the columns of each application that can be
-# offered a seat: quiet hours go by it.
+# The time zone of an application's person, by which quiet hours go, after its columns.
 _zone = "(SELECT time_zone FROM applicants_applicant WHERE id = applicant_id)"
 
 # One application. A separate statement, so that its snapshot is newer than the lock.

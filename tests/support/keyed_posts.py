@@ -88,6 +88,17 @@ def _wish(verb: str, name: str) -> Callable[[], Sent]:
     return make
 
 
+def pass_of_offer() -> Sent:
+    offered = factories.application(factories.job(acknowledge_first_seat=True))
+    return Sent(signed_in(offered.applicant), f"/applications/{offered.id}/pass", {})
+
+
+def pass_of_next_turn() -> Sent:
+    _seated, waiting = factories.applications(factories.job(), 2)
+    path = f"/applications/{waiting.id}/pass-next"
+    return Sent(signed_in(waiting.applicant), path, {"pass_next": True})
+
+
 def withdrawal() -> Sent:
     seated = factories.application(factories.job())
     return Sent(signed_in(seated.applicant), f"/applications/{seated.id}/withdraw", {})
@@ -232,6 +243,8 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/verify": [verification],
     "applications/<uuid:application_id>/defer": [_wish("defer", "not_before")],
     "applications/<uuid:application_id>/preaccept": [_wish("preaccept", "accept_until")],
+    "applications/<uuid:application_id>/pass": [pass_of_offer],
+    "applications/<uuid:application_id>/pass-next": [pass_of_next_turn],
     "applications/<uuid:application_id>/withdraw": [withdrawal],
     **{path: [partial(_sent, made)] for path, made in CONTEST_POSTS.items()},
     "applications/<uuid:application_id>/remove": [removal],
