@@ -168,8 +168,7 @@ class Job(models.Model):
     active_count = models.IntegerField(default=0)
     pending_count = models.IntegerField(default=0)
     waitlist_count = models.IntegerField(default=0)
-    # How many of `waitlist_count` have an unproved address; public numbers leave them out.
-    unverified_count = models.IntegerField(default=0)
+    unverified_count = models.IntegerField(default=0)  # of those; public numbers leave them out
     next_ticket = models.BigIntegerField(default=1)
     head_ticket = models.BigIntegerField(default=1)
     seq = models.BigIntegerField(default=0)

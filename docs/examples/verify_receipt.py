@@ -253,8 +253,6 @@ class Line:
             yield "gave a seat to somebody who had left"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
             yield "gave back a place that this person never held"
-        elif event == "REINSTATED":
-            self.lost.pop(row["application"], None)
         elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
             yield "changed the misses, a cool-down, or before when no seat is wanted"
         elif event in KEPT and old != new:

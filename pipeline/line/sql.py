@@ -225,7 +225,6 @@ ORDER BY ticket, tie LIMIT %(most)s
 
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
 
-# Insert the applications that a change admitted.
 CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
     table="pipeline_application",
     names=_application,

@@ -99,14 +99,13 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
     order = "in the order in which they joined"
     lot = []
     if draw:
+        coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
         order = "in the drawn order, and then in the order in which people joined"
         lot = [
             f"Applications until {draw} count the same, whoever comes first. Then the order of"
             " everyone in line is drawn by lot, and the people at the front are offered the"
             " seats. Anybody in line can check the draw."
         ]
-    if draw:
-        coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
     second = ""
     if policy.penalty_places and policy.max_decays not in (0, 1):
         second = f"; after a second miss, {policy.places_lost(2):,} people pass you, and so on"

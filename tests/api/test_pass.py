@@ -100,9 +100,11 @@ def test_a_portal_token_passes_for_its_person(company: Company, offered: Applica
     assert event.data["via_key"]
 
 
-def test_the_policy_has_the_limit(acme: Caller, waiting: Application) -> None:
-    path = f"/jobs/{waiting.job_id}"
+def test_the_policy_has_the_limit(acme: Caller) -> None:
+    made = acme.post("/jobs", {"title": "Cook", "capacity": 1, "policy": {"max_passes": 2}})
+    refused = acme.post("/jobs", {"title": "Cook", "capacity": 1, "policy": {"max_passes": 3}})
+    usual = acme.post("/jobs", {"title": "Cook", "capacity": 1})
 
-    assert acme.get(path).json()["policy"]["max_passes"] == 1
-    assert acme.patch(path, {"policy": {"max_passes": 3}}).status_code == 400
-    assert acme.patch(path, {"policy": {"max_passes": 2}}).json()["policy"]["max_passes"] == 2
+    assert made.json()["policy"]["max_passes"] == 2
+    assert usual.json()["policy"]["max_passes"] == 1
+    assert (refused.status_code, pointers(refused)) == (400, ["/policy/max_passes"])

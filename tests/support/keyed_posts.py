@@ -21,6 +21,7 @@ from tests.support.accounts import member_of
 from tests.support.callers import JSON, Answer, Caller, key_of, person, signed_in
 from tests.support.clock import database_now, let_time_pass
 from tests.support.contests import CONTEST_POSTS
+from tests.support.passes import PASS_POSTS
 from tests.support.sandboxes import sandbox
 from tests.support.webhooks import endpoint
 
@@ -86,17 +87,6 @@ def _wish(verb: str, name: str) -> Callable[[], Sent]:
         return Sent(signed_in(waiting.applicant), f"/applications/{waiting.id}/{verb}", body)
 
     return make
-
-
-def pass_of_offer() -> Sent:
-    offered = factories.application(factories.job(acknowledge_first_seat=True))
-    return Sent(signed_in(offered.applicant), f"/applications/{offered.id}/pass", {})
-
-
-def pass_of_next_turn() -> Sent:
-    _seated, waiting = factories.applications(factories.job(), 2)
-    path = f"/applications/{waiting.id}/pass-next"
-    return Sent(signed_in(waiting.applicant), path, {"pass_next": True})
 
 
 def withdrawal() -> Sent:
@@ -243,8 +233,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "applications/<uuid:application_id>/verify": [verification],
     "applications/<uuid:application_id>/defer": [_wish("defer", "not_before")],
     "applications/<uuid:application_id>/preaccept": [_wish("preaccept", "accept_until")],
-    "applications/<uuid:application_id>/pass": [pass_of_offer],
-    "applications/<uuid:application_id>/pass-next": [pass_of_next_turn],
+    **{path: [partial(_sent, made)] for path, made in PASS_POSTS.items()},
     "applications/<uuid:application_id>/withdraw": [withdrawal],
     **{path: [partial(_sent, made)] for path, made in CONTEST_POSTS.items()},
     "applications/<uuid:application_id>/remove": [removal],
