@@ -151,8 +151,7 @@ class JobStatus(models.TextChoices):
 
 
 def _model_limits_of_policy(name: str) -> Q:
-    low, high = policy_limits(name)
-    return Q(**{f"{name}__range": (low, high)})
+    return Q(**{f"{name}__range": policy_limits(name)})
 
 
 class Job(models.Model):
@@ -169,8 +168,7 @@ class Job(models.Model):
     active_count = models.IntegerField(default=0)
     pending_count = models.IntegerField(default=0)
     waitlist_count = models.IntegerField(default=0)
-    # How many of `waitlist_count` have an unproved address; public numbers leave them out.
-    unverified_count = models.IntegerField(default=0)
+    unverified_count = models.IntegerField(default=0)  # of those; public numbers leave them out
     next_ticket = models.BigIntegerField(default=1)
     head_ticket = models.BigIntegerField(default=1)
     seq = models.BigIntegerField(default=0)
@@ -188,6 +186,7 @@ class Job(models.Model):
     penalty_places = models.IntegerField()
     max_decays = models.IntegerField(null=True)
     cooldown_seconds = models.IntegerField()
+    max_passes = models.IntegerField(default=1, db_default=0)  # 0 for jobs from before it
     quiet_from = models.CharField(max_length=5, null=True)  # noqa: DJ001  null: no quiet hours
     quiet_to = models.CharField(max_length=5, null=True)  # noqa: DJ001  null: no quiet hours
     quiet_weekends = models.BooleanField(default=False, db_default=False)
@@ -229,6 +228,7 @@ class Job(models.Model):
                 & (Q(max_decays__isnull=True) | _model_limits_of_policy("max_decays")),
                 name="job_policy_in_range",
             ),
+            models.CheckConstraint(condition=Q(max_passes__range=(0, 2)), name="job_passes_known"),
             models.CheckConstraint(
                 condition=Q(quiet_from__isnull=True, quiet_to__isnull=True)
                 | Q(quiet_from__isnull=False, quiet_to__isnull=False),

@@ -36,8 +36,10 @@ class Policy:
     penalty_places: int = _integer_policy_field(0, 1_000, 1)
     # Misses after which a person still keeps a place; None: any number.
     max_decays: int | None = _integer_policy_field(0, 100, 3, optional=True)
-    # Time after a miss in which a person cannot be promoted.
+    # Time after a miss, or a turn that was passed, in which a person cannot be promoted.
     cooldown_seconds: int = _integer_policy_field(1, 30 * DAY, 3_600)
+    # Turns that a person can pass without a miss, in all their applications to the job.
+    max_passes: int = _integer_policy_field(0, 2, 1)
     # Times of the day like 22:00, between which the time to confirm does not run; None: it does.
     quiet_from: str | None = None
     quiet_to: str | None = None
@@ -78,7 +80,7 @@ class Policy:
         return deadline_outside_quiet_hours(offered_at, window, self.quiet_hours(time_zone))
 
     def cooldown_until(self, missed_at: datetime) -> datetime:
-        """Return the end of the cool-down after a miss at `missed_at`."""
+        """Return the end of the cool-down after a miss, or a turn that was passed, at a time."""
         return missed_at + timedelta(seconds=self.cooldown_seconds)
 
     def keeps_place(self, misses: int) -> bool:
@@ -88,6 +90,10 @@ class Policy:
     def places_lost(self, misses: int) -> int:
         """Return how many newcomers pass a person after their miss number `misses`."""
         return self.penalty_places * misses
+
+    def passes_left(self, passes: int) -> int:
+        """Return how many more turns a person can pass who has passed so many."""
+        return max(0, self.max_passes - passes)
 
     def misses_left(self, misses: int) -> int | None:
         """Return how many more misses a person may have and keep a place; None: any number."""
@@ -109,7 +115,7 @@ POLICY_FIELDS: tuple[str, ...] = tuple(entry.name for entry in fields(Policy))
 # Fields that rows of older logs do not have, with what was true then.
 _LATER_FIELDS: dict[str, Any] = {
     entry.name: entry.default for entry in fields(Policy) if entry.name.startswith("quiet_")
-}
+} | {"max_passes": 0}
 
 
 def logged_policy_values(logged: Mapping[str, Any]) -> dict[str, Any]:

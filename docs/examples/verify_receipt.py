@@ -28,12 +28,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 FIRST_DIGEST = bytes(32)
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
-# The events that change something about a place, and leave it where it is.
+# The events that leave a place where it is, and what they leave as it was besides.
 KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
-KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted an end"}
-# What these leave as it was, besides.
-HELD = ("decay_count", "eligible_at", "not_before")
-UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:2]}
+KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted an end", "PASS_ASKED": "asked to pass"}
+HELD = ("decay_count", "eligible_at", "passes_used", "not_before")
+UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:3]}
 Facts = dict[str, Any]
 
 
@@ -67,7 +66,6 @@ def main() -> int:
 def verify(
     keys: dict[str, Ed25519PublicKey], named: list[tuple[str, Facts]], rows: list[Facts]
 ) -> tuple[list[str], list[str]]:
-    """Return what does not hold, and what is proved."""
     problems, proofs = [], []
     genuine: list[tuple[str, Facts]] = []
     for name, receipt in named:
@@ -86,7 +84,6 @@ def verify(
 
 
 def forgery(keys: dict[str, Ed25519PublicKey], receipt: Facts) -> str:
-    """Say what is wrong with a receipt's signature; nothing, if it is genuine."""
     if receipt.get("kind") != "receipt" or receipt.get("version") != 1:
         return "this is no receipt that this program knows"
     key = keys.get(str(receipt.get("key")))
@@ -101,15 +98,15 @@ def forgery(keys: dict[str, Ed25519PublicKey], receipt: Facts) -> str:
 
 
 def contradictions(receipts: list[tuple[str, Facts]], *, with_log: bool) -> list[str]:
-    """Compare receipts in order of their events. Two of the same event must agree."""
     problems = []
     for (name, one), (later, two) in pairwise(receipts):
         if (one["job"], one["application"]) != (two["job"], two["application"]):
             raise Unreadable(f"{name} and {later} are of different applications.")
         same = ("chain_head", "log_digest", "order_key", "status")
         if one["seq"] == two["seq"] and any(one[fact] != two[fact] for fact in same):
-            what = f"another history up to event {two['seq']} than {name}"
-            problems.append(f"{later}: it shows {what}")
+            problems.append(
+                f"{later}: it shows another history up to event {two['seq']} than {name}"
+            )
         before, after = key_of(one["order_key"]), key_of(two["order_key"])
         if before and after and after > before and not with_log:
             what = f"the place got worse after {name}, from {before} to {after}"
@@ -118,7 +115,6 @@ def contradictions(receipts: list[tuple[str, Facts]], *, with_log: bool) -> list
 
 
 def verify_log(receipts: list[tuple[str, Facts]], rows: list[Facts]) -> tuple[list[str], list[str]]:
-    """Check the log's rows, compare it with the receipts, and follow the line through it."""
     digests, problem = digests_of(rows)
     problems = [problem] if problem else rewritings(receipts, rows, digests)
     if problems:
@@ -143,7 +139,6 @@ def verify_log(receipts: list[tuple[str, Facts]], rows: list[Facts]) -> tuple[li
 def rewritings(
     receipts: list[tuple[str, Facts]], rows: list[Facts], digests: list[str]
 ) -> list[str]:
-    """Name the events about which the log says something else than when a receipt was signed."""
     good = 0
     for name, receipt in receipts:
         seq = receipt["seq"]
@@ -158,12 +153,13 @@ def rewritings(
 
 
 def digests_of(rows: list[Facts]) -> tuple[list[str], str]:
-    """Return the digest after each number of rows, and the first row that is wrong, if any."""
     digest, digests = FIRST_DIGEST, [FIRST_DIGEST.hex()]
     for number, row in enumerate(rows, start=1):
         if row.get("seq") != number:
-            what = f"missing; row {row.get('seq')} is in its place"
-            return digests, f"row {number} of the log is {what}"
+            return (
+                digests,
+                f"row {number} of the log is missing; row {row.get('seq')} is in its place",
+            )
         content = {name: value for name, value in row.items() if name != "leaf"}
         leaf = hashlib.sha256(canonical(content))
         if leaf.hexdigest() != row.get("leaf"):
@@ -181,8 +177,9 @@ class Line:
         self.people: dict[str, Facts] = {}
         self.job: Facts = {}
         self.next_ticket = 0
-        # The place of each person before their last offer or end, which alone can be given back.
+        # The places before everybody's last offer or end, and last miss, which can be given back.
         self.offered: dict[str, tuple[int, int] | None] = {}
+        self.lost: dict[str, tuple[int, int] | None] = {}
         self.missed = self.deferred = 0
         # The seed of the draw by lot, and who is still to be placed by it, the last one first.
         self.seed, self.hash = "", "00" * 32
@@ -210,7 +207,6 @@ class Line:
         self.next_ticket, self.hash = row["data"]["next_ticket"], row["hash"]
 
     def take_draw(self, row: Facts) -> None:
-        """Check that the time of a draw stays, and compute the order again from its seed."""
         seq, data = row["seq"], row["data"]
         if self.job and self.job["status"] != "DRAFT" and data.get("draw_at") != self.draw_at:
             self.problems.append(f"event {seq} changed the time of the draw after people had come")
@@ -230,32 +226,28 @@ class Line:
             self.notes.append(f"event {seq}: the draw by lot put you at {number}")
 
     def lot(self, who: str) -> bytes:
-        """Return the lot of a person: smaller is sooner."""
         return hashlib.sha256(bytes.fromhex(self.seed) + who.encode()).digest()
 
     @property
     def draw_at(self) -> str | None:
-        """Return the announced time of the draw, if the order is drawn by lot."""
         return self.job.get("draw_at")
 
     def check_anybodys_key(self, row: Facts, before: Facts, now: Facts) -> None:
-        """Check that everybody joins at the end, and keeps their place until they lose it."""
-        for wrong in self.false_places(row, before, now):
-            self.problems.append(f"event {row['seq']} {wrong}")
-        if now["status"] not in SEATED and row["event"] in ("DECAYED", "LAPSED"):
-            if row["at"] < (before.get("deadline") or ""):
-                what = "counts as missed a deadline that had not passed"
-                self.problems.append(f"event {row['seq']} {what}")
+        who, event = row["application"], row["event"]
+        for check in (self.false_draws, self.false_places, self.false_turns):
+            self.problems += [f"event {row['seq']} {wrong}" for wrong in check(row, before, now)]
+        if now["status"] not in SEATED and event in ("DECAYED", "LAPSED"):
+            self.lost[who] = self.offered.get(who)
+        elif event == "PASSED" and who in self.lost:
+            self.offered[who] = self.lost[who]
         elif before.get("status") == WAITING and now["status"] in (*SEATED, "INACTIVE"):
-            self.offered[row["application"]] = key_of(before)
+            self.offered[who] = key_of(before)
         if row["from_status"] is None:  # the place at which they would have joined
             places = self.job["policy"]["penalty_places"] * now["decay_count"]
-            self.offered[row["application"]] = (now["next_ticket"] + places, row["seq"])
+            self.offered[who] = (now["next_ticket"] + places, row["seq"])
 
     def false_places(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
-        """Say what no rule allows about a place after an event."""
         event, old, new = row["event"], key_of(before), key_of(now)
-        yield from self.false_draws(row, now)
         if now["status"] in SEATED and before.get("status", WAITING) not in (WAITING, *SEATED):
             yield "gave a seat to somebody who had left"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
@@ -268,12 +260,24 @@ class Line:
             yield "changed the misses, a cool-down, or before when no seat is wanted"
         elif event in KEPT and old != new:
             yield f"{KEPT[event]} and changed the place"
-        joins = now["status"] == WAITING and event not in ("REINSTATED", *KEPT)
+        joins = now["status"] == WAITING and event not in ("REINSTATED", "PASSED", *KEPT)
         if joins and (new is None or new[0] < self.next_ticket):
             yield f"let somebody into the line at {new}, ahead of its end"
 
-    def false_draws(self, row: Facts, now: Facts) -> Iterator[str]:
-        """Say what the draw by lot does not allow about an event."""
+    def false_turns(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
+        if row["event"] in ("DECAYED", "LAPSED") and row["at"] < (before.get("deadline") or ""):
+            yield "counts as missed a deadline that had not passed"
+        if row["event"] != "PASSED":
+            return
+        place, may = key_of(before), before.get("pass_next")
+        if row["from_status"] != WAITING:
+            left = self.job["policy"].get("max_passes", 0) - before.get("passes_used", 0)
+            may = left > 0 and before.get("deadline", "") > row["at"]
+            place = self.offered.get(row["application"])
+        if not may or key_of(now) != place or now["decay_count"] != before.get("decay_count"):
+            yield "passed a turn unasked, too late or too often, or changed the place or the misses"
+
+    def false_draws(self, row: Facts, _before: Facts, now: Facts) -> Iterator[str]:
         event, new = row["event"], key_of(now)
         if (event == "PLACED") != bool(self.to_place):
             yield "is not what the draw by lot has next"
@@ -288,13 +292,15 @@ class Line:
                 yield "let somebody into the draw after its time"
 
     def check_my_key(self, row: Facts, before: Facts, now: Facts) -> None:
-        """Name each event that changed my place in the order."""
         seq, old, new = row["seq"], key_of(before), key_of(now)
         if row["event"] == "LAPSED" and before.get("verify_by"):
             self.notes.append(f"event {seq}: it ended, because your address was not verified")
         elif row["event"] in ("DECAYED", "LAPSED"):
             self.missed = seq
             self.notes.append(f"event {seq}: you missed a deadline ({row['event']})")
+        elif row["event"] == "PASSED":
+            self.missed = seq
+            self.notes.append(f"event {seq}: you passed a turn")
         elif row["event"] == "DEFERRED":
             self.deferred = seq
         if row["event"] == "REINSTATED":
@@ -304,7 +310,6 @@ class Line:
             self.problems.append(f"event {seq} changed {what} for no reason")
 
     def check_promotion(self, row: Facts, before: Facts) -> None:
-        """Check that nobody with a larger key gets a seat while I wait and may be promoted."""
         me = self.people.get(self.me, {})
         mine, theirs = key_of(me), key_of(before)
         if me.get("status") != WAITING or mine is None or (theirs and theirs < mine):
@@ -327,7 +332,6 @@ class Line:
         return mine is not None and theirs is not None and theirs < mine
 
     def differences(self, receipt: Facts) -> list[str]:
-        """Compare what a receipt says with what the log says at its event."""
         me = self.people.get(self.me)
         if me is None:
             return ["the log does not know this application"]
@@ -352,7 +356,6 @@ class Line:
 
 
 def key_of(place: Facts | None) -> tuple[int, int] | None:
-    """Return the place in the order: smaller is sooner."""
     if not place or place.get("ticket") is None:
         return None
     return place["ticket"], place["tie"]
@@ -386,7 +389,6 @@ def read_json(path: Path) -> Facts:
 
 
 def read_log(path: Path) -> list[Facts]:
-    """Read a log: one row per line as downloaded, or a page of the API."""
     try:
         text = path.read_text(encoding="utf-8")
         if text.lstrip().startswith('{"data"'):

@@ -99,6 +99,11 @@ PROBLEM_TEXTS = {
         "application",
         "`detail` says which. Choose a time within the next 14 days.",
     ),
+    "NOT_PASSABLE": ProblemText(
+        "the person has passed as many turns as the job's policy allows (`max_passes`), or asked "
+        "20 times for this application",
+        "`detail` says which. Confirm the seat, wait, or withdraw.",
+    ),
     "NOT_REINSTATABLE": ProblemText(
         "the application waits or has lapsed, but missed no deadline, or the person was erased, or "
         "applied again and that has ended too",

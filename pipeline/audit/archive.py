@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple, cast
 from uuid import UUID
 
 from jobs.models import Job, JobStatus
-from jobs.policies import Policy
+from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.anchors import sync_anchor_folder
 from pipeline.audit.log_fold import BadRow, LogFold
 from pipeline.audit.replay import Line, add_replayed_people
@@ -154,7 +154,7 @@ def replay_archived_log(
         at=fold.at,
         status=fold.job["status"],
         capacity=fold.job["capacity"],
-        policy=Policy(**fold.job["policy"]),
+        policy=Policy(**logged_policy_values(fold.job["policy"])),
         policy_version=fold.policy_version,
         awaits_draw=draw.draw_at is not None and (draw.drawn_at is None or draw.is_unfinished),
     )

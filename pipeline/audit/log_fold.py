@@ -14,6 +14,8 @@ from uuid import UUID
 from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.contests_fold import ContestsFold
 from pipeline.audit.draw_fold import DrawFold
+from pipeline.audit.lost_places_fold import LostPlacesFold, Place
+from pipeline.audit.passes_fold import pass_fault
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
 from pipeline.audit.wishes_fold import AcceptedWishes, HeldWish, wish_fault
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
@@ -52,7 +54,9 @@ LEGAL = {
 }
 
 # What an applicant can do on a company's own site, through one of its keys.
-_THROUGH_KEYS = frozenset("ACKNOWLEDGED CONTESTED DEFERRED PREACCEPTED WITHDRAWN".split())
+_THROUGH_KEYS = frozenset(
+    "ACKNOWLEDGED CONTESTED DEFERRED PASSED PASS_ASKED PREACCEPTED WITHDRAWN".split()
+)
 
 # These change something about an application, and it stays in its status and place.
 _IN_PLACE = (
@@ -60,6 +64,7 @@ _IN_PLACE = (
     EventType.DEADLINE_EXTENDED,
     EventType.DEFERRED,
     EventType.PREACCEPTED,
+    EventType.PASS_ASKED,
     EventType.PLACED,
     *OF_CONTESTS,
 )
@@ -72,9 +77,6 @@ _COUNTED = {
     "pending": Status.PENDING_ACKNOWLEDGMENT,
     "waiting": Status.WAITLIST,
 }
-
-
-_Place = tuple[int | None, int | None]
 
 
 class LogFold:
@@ -96,11 +98,8 @@ class LogFold:
         self.planned = PlannedSeatsFold()
         self.draw = DrawFold(job_id)
         self.contests = ContestsFold()
-        # The place before each seat, and of each miss or removal: its seq, the misses and the place
-        # before it, and the cool-down that a removal leaves.
         self.accepted = AcceptedWishes()
-        self._offered: dict[UUID, _Place] = {}
-        self._lost: dict[UUID, tuple[int, int, _Place, datetime | None]] = {}
+        self.lost_places = LostPlacesFold()
 
     @property
     def unfinished(self) -> str:
@@ -203,11 +202,10 @@ class LogFold:
         place.status, place.outcome = after, event.outcome
         place.take(event.data)
         self._check_verification(event, place, stood)
-        wrong = wish_fault(event, place, held) or self.accepted.promotion_fault(event, held)
-        if wrong:
-            raise BadRow(event.seq, wrong)
+        self._check_wishes(event, place, held)
         self._check_contest(event, place)
-        self._check_reinstatement(event, place, stood, misses)
+        if wrong := self.lost_places.check(event, place, stood, misses, self.job["policy"]):
+            raise BadRow(event.seq, wrong)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
         if event.event in _IN_PLACE:
             return
@@ -233,38 +231,16 @@ class LogFold:
         if event.actor_kind != ActorKind.APPLICANT or event.event not in _THROUGH_KEYS:
             raise BadRow(event.seq, f"nobody does {event.event} through the key {key}")
 
-    def _check_reinstatement(
-        self, event: Event, place: PastPlace, stood: _Place, misses: int
-    ) -> None:
-        """Check that a place is given back once, as it was before the last miss or removal.
-
-        Remembers the place before a seat, and before a miss or removal that is the last event.
-        """
-        who = place.application_id
-        if event.event == EventType.REINSTATED:
-            stands = (place.ticket, place.tie)
-            given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
-            if given != self._lost.get(who):
-                raise BadRow(event.seq, "it does not give back the place before the last miss")
-        if event.event in ("DEADLINE_EXTENDED", "DEFERRED", "PREACCEPTED", *OF_CONTESTS):
-            return
-        before = self._offered.pop(who, None)
-        self._lost.pop(who, None)
-        if place.status.holds_seat:
-            if event.from_status is None:  # the place at which they would have joined
-                behind = self.job["policy"]["penalty_places"] * place.decay_count
-                stood = (event.data["next_ticket"] + behind, event.seq)
-            self._offered[who] = before or stood
-        elif before and event.event in (EventType.DECAYED, EventType.LAPSED):
-            self._lost[who] = (event.seq, misses, before, None)
-        elif event.event == EventType.REMOVED and event.outcome in CONTESTABLE:
-            self._lost[who] = (event.seq, misses, before or stood, place.eligible_at)
+    def _check_wishes(self, event: Event, place: PastPlace, before: HeldWish) -> None:
+        wrong = wish_fault(event, place, before) or self.accepted.promotion_fault(event, before)
+        if wrong := wrong or pass_fault(event, place, before, self.job["policy"]):
+            raise BadRow(event.seq, wrong)
 
     def _check_contest(self, event: Event, place: PastPlace | None) -> None:
         if wrong := self.contests.check(event, place):
             raise BadRow(event.seq, wrong)
 
-    def _check_verification(self, event: Event, place: PastPlace, stood: _Place) -> None:
+    def _check_verification(self, event: Event, place: PastPlace, stood: Place) -> None:
         """Check that nobody unverified holds a seat, and that verification moves nobody in line."""
         was_unverified = place.application_id in self.unverified
         is_unverified = place.verify_by is not None

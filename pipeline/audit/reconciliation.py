@@ -20,6 +20,7 @@ from pipeline.selectors.past_states import PastPlace
 
 COMPARED = (
     "status outcome decay_count ticket tie eligible_at not_before accept_until verify_by"
+    " passes_used pass_next passed_at"
     " acknowledge_by deadline_extended applied_at promoted_at acknowledged_at ended_at status_since"
 ).split()
 

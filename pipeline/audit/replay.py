@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from jobs.policies import Policy
+from jobs.policies import Policy, logged_policy_values
 from pipeline.database.replica import reads_replica
 from pipeline.domain.states import Status
 from pipeline.selectors.past_states import (
@@ -100,7 +100,7 @@ def _replayed_line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> 
         at=moment.event.at,
         status=moment.job["status"],
         capacity=moment.job["capacity"],
-        policy=Policy(**moment.job["policy"]),
+        policy=Policy(**logged_policy_values(moment.job["policy"])),
         policy_version=moment.policy_version,
         awaits_draw=moment.awaits_draw,
     )

@@ -1,6 +1,7 @@
-"""Check of wishes in a log: who asks for no seat before a time, or accepts one in advance.
+"""Check of wishes in a log: who asks for no seat before a time, accepts one in advance, or passes.
 
-Both keep the place. The former gets no seat before that time, the latter has it at once.
+All keep the place. The first get no seat before that time, the second have it at once, and the last
+have none before the cool-down of the pass is over.
 
 As the rest of the fold, it shares no rule with the code that writes the log.
 """
@@ -32,6 +33,10 @@ class HeldWish(NamedTuple):
     eligible_at: datetime | None
     not_before: datetime | None
     accept_until: datetime | None
+    passes_used: int
+    pass_next: bool
+    passed_at: datetime | None
+    acknowledge_by: datetime | None
 
     @classmethod
     def of(cls, place: PastPlace) -> HeldWish:
@@ -39,8 +44,11 @@ class HeldWish(NamedTuple):
         return cls(*(getattr(place, name) for name in cls._fields))
 
 
+# The wishes, which leave the place and every miss as they are.
+WISHES = frozenset(("DEFERRED", "PREACCEPTED", "PASS_ASKED"))
+
 # The field that each wish sets, how far ahead at most, and what it is called.
-_WISHES = {
+_TIMED = {
     EventType.DEFERRED.value: ("not_before", DEFER_WITHIN, "defers a turn"),
     EventType.PREACCEPTED.value: ("accept_until", ACCEPT_WITHIN, "accepts a seat"),
 }
@@ -54,15 +62,18 @@ def wish_fault(event: Event, place: PastPlace, before: HeldWish) -> str:
     `place` is the one after the event.
     """
     held = HeldWish.of(place)
-    if event.event in _WISHES:
+    if event.event in _TIMED:
         return _fault_of_persons_wish(event, place, held, before)
+    if event.event in (EventType.PASS_ASKED, EventType.PASSED):
+        return ""  # checked by the passes
     if event.event == EventType.PLACED:
         placed = before._replace(ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places somebody by lot, and changes more than that"
-    kept = before if place.status is Status.WAITLIST else HeldWish(None, None, 0, None, None, None)
-    if held.not_before != kept.not_before:
+    waits = place.status is Status.WAITLIST
+    not_before, accept_until = (before.not_before, before.accept_until) if waits else (None, None)
+    if held.not_before != not_before:
         return f"{event.event} must not change before when no seat is wanted"
-    if held.accept_until != kept.accept_until:
+    if held.accept_until != accept_until:
         return f"{event.event} must not change until when a seat is accepted in advance"
     if before.not_before and place.status.holds_seat and before.not_before > event.at:
         return f"it offers a seat that was not wanted before {before.not_before}"
@@ -70,9 +81,10 @@ def wish_fault(event: Event, place: PastPlace, before: HeldWish) -> str:
 
 
 def _fault_of_persons_wish(event: Event, place: PastPlace, held: HeldWish, before: HeldWish) -> str:
-    name, within, what = _WISHES[event.event]
+    name, within, what = _TIMED[event.event]
     until = getattr(held, name)
-    if held != before._replace(**{name: until}):
+    keeps_pass = before.pass_next and not (until and name == "accept_until")
+    if held != before._replace(**{name: until, "pass_next": keeps_pass}):
         return f"it {what}, and changes the place or a cool-down"
     if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
         return f"only the person, once verified, {what}"

@@ -197,6 +197,10 @@ class NotPreacceptable(LineError):
     message = "{why}"
 
 
+class NotPassable(LineError):
+    message = "{why}"
+
+
 class EmailNotRepeatable(LineError):
     message = "{why}"
 

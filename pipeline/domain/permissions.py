@@ -25,6 +25,7 @@ class Action(Enum):
     CONFIRM_SEAT = auto()
     DEFER = auto()
     PREACCEPT = auto()
+    PASS_TURN = auto()
     WITHDRAW = auto()
     CONTEST = auto()
     TAKE_OVER = auto()
@@ -97,6 +98,7 @@ RULES: dict[Action, Rule] = {
     Action.CONFIRM_SEAT: _APPLICANT_ANYWHERE,
     Action.DEFER: _APPLICANT_ANYWHERE,
     Action.PREACCEPT: _APPLICANT_ANYWHERE,
+    Action.PASS_TURN: _APPLICANT_ANYWHERE,  # the offer that is open, or the next
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
     Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look at an end again
     Action.TAKE_OVER: _APPLICANT,

@@ -75,6 +75,8 @@ class EventType(StrEnum):
     PLACED = "PLACED"
     DEFERRED = "DEFERRED"  # with a time, or without one any more
     PREACCEPTED = "PREACCEPTED"  # the same
+    PASS_ASKED = "PASS_ASKED"  # noqa: S105  the next turn is to be passed, or not any more
+    PASSED = "PASSED"  # a turn: an open offer, or the one that the person asked to pass
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
     CLOSED_OUT = "CLOSED_OUT"
@@ -108,6 +110,8 @@ class Move(StrEnum):
     PLACE = "PLACE"  # by the draw of the order
     DEFER = "DEFER"  # the person keeps the place, and wants no seat before a time
     PREACCEPT = "PREACCEPT"  # the person accepts a seat that is offered before a time
+    ASK_PASS = "ASK_PASS"  # noqa: S105  the person wants to pass their next turn
+    PASS = "PASS"  # noqa: S105  a turn, without a miss
     WITHDRAW = "WITHDRAW"
     REMOVE = "REMOVE"
     REJECT = "REJECT"
@@ -136,6 +140,9 @@ MOVES: dict[tuple[Status | None, Move], Status] = {
     (_WAIT, Move.PLACE): _WAIT,
     (_WAIT, Move.DEFER): _WAIT,
     (_WAIT, Move.PREACCEPT): _WAIT,
+    (_WAIT, Move.ASK_PASS): _WAIT,
+    (_WAIT, Move.PASS): _WAIT,
+    (_PENDING, Move.PASS): _WAIT,
     (_WAIT, Move.WITHDRAW): _ENDED,
     (_PENDING, Move.WITHDRAW): _ENDED,
     (_ACTIVE, Move.WITHDRAW): _ENDED,
@@ -167,6 +174,8 @@ EVENTS: dict[Move, EventType] = {
     Move.PLACE: EventType.PLACED,
     Move.DEFER: EventType.DEFERRED,
     Move.PREACCEPT: EventType.PREACCEPTED,
+    Move.ASK_PASS: EventType.PASS_ASKED,
+    Move.PASS: EventType.PASSED,
     Move.WITHDRAW: EventType.WITHDRAWN,
     Move.REMOVE: EventType.REMOVED,
     Move.REJECT: EventType.REMOVED,
@@ -199,6 +208,8 @@ _OF_VERIFIED = (
     Move.REINSTATE,
     Move.DEFER,
     Move.PREACCEPT,
+    Move.ASK_PASS,
+    Move.PASS,
     Move.CONTEST,
     Move.ANSWER_CONTEST,
 )
@@ -218,7 +229,7 @@ def status_after(status: Status | None, move: Move, *, verified: bool | None = N
     """Return the status after a move. A status of None means a new application. Raises IllegalMove.
 
     `verified`: whether the application is. Unverified ones get no seat, so they miss,
-    defer, accept and contest none, and only they can be verified.
+    defer, accept, pass and contest none, and only they can be verified.
     """
     to = MOVES.get((status, move))
     of_unverified = move in (Move.VERIFY, Move.EXPIRE)

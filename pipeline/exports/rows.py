@@ -44,6 +44,8 @@ APPLICATION_COLUMNS = (
     "external_id",
     "not_before",
     "accept_until",
+    "passes_used",
+    "pass_next",
 )
 
 _APPLICATIONS = """
@@ -57,7 +59,7 @@ SELECT a.id, a.applicant_id, a.name,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
        a.eligible_at, a.ended_at, last.policy_version, note.text,
        a.decay_count, note.text, attached.external_id, a.not_before,
-       a.accept_until
+       a.accept_until, a.passes_used, a.pass_next
 FROM pipeline_application a
 JOIN applicants_applicant person ON person.id = a.applicant_id
 JOIN LATERAL (

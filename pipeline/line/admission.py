@@ -38,7 +38,7 @@ def admit(
 ) -> Application:
     """Admit a person to a settled line.
 
-    Misses and a cool-down from earlier applications still count.
+    Misses, passes and a cool-down from earlier applications still count.
 
     A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits.
     Nobody unverified gets a seat, and before a draw nobody does. An unverified application of the
@@ -91,7 +91,7 @@ def _check_new_application(
 def _new_application(
     job: LockedJob, history: History, new_id: UUID, applicant_id: UUID, name: str, *, verified: bool
 ) -> Application:
-    """Return a new application with the misses of earlier ones, and their cool-down if it runs."""
+    """Return a new application with earlier misses and passes, and their cool-down if it runs."""
     cooling = history.eligible_at is not None and history.eligible_at > job.now
     values: Any = _BLANK | {
         "id": new_id,
@@ -101,6 +101,8 @@ def _new_application(
         "applied_at": job.now,
         "decay_count": history.misses,
         "eligible_at": history.eligible_at if cooling else None,
+        "passes_used": history.passes,
+        "passed_at": history.passed_at if cooling else None,
         "verify_by": None if verified else job.now + VERIFY_WITHIN,
     }
     return Application(*values.values())  # positional: twice as fast as by name
@@ -139,5 +141,5 @@ def offer_free_seat_on_admission(
         return
     if application.held_until and application.held_until > job.now:
         job.note_due(application.held_until)
-    else:
-        promote(job, application, cause_seq=cause_seq)
+    elif promote(job, application, cause_seq=cause_seq) and application.eligible_at:
+        job.note_due(application.eligible_at)  # they passed it, and nobody else is eligible

@@ -16,6 +16,12 @@ from pipeline.line.moves import make_job_move, make_move
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.write import write
 
+# Everybody on the waitlist.
+_READ_ALL_WAITING = f"""
+SELECT {", ".join(sql.APPLICATION)} FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'WAITLIST'
+"""  # noqa: S608
+
 
 def draw_if_due(job: LockedJob) -> int | None:
     """Draw and write the order of everybody on the waitlist, once; return the draw's seq, or None.
@@ -29,7 +35,7 @@ def draw_if_due(job: LockedJob) -> int | None:
     if job.draw_at > job.now:
         job.note_due(job.draw_at)
         return None
-    (rows,) = fetch_in_one_trip(sql.READ_ALL_WAITING, parameters={"job": job.id})
+    (rows,) = fetch_in_one_trip(_READ_ALL_WAITING, parameters={"job": job.id})
     read = [job.attach(locked_application(row)) for row in rows]
     people = {each.id: each for each in read if each.ticket is not None}  # not who has just lapsed
     seed, job.drawn_at = draw_seed(bytes(job.chain_head), logged_time(job.now)), job.now

@@ -18,6 +18,7 @@ _IN_PLACE = (
     Move.REINSTATE,
     Move.DEFER,
     Move.PREACCEPT,
+    Move.ASK_PASS,
     Move.PLACE,
     Move.CONTEST,
     Move.ANSWER_CONTEST,
@@ -27,28 +28,39 @@ _IN_PLACE = (
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     """Update the rest of an application's row after a move that has set its new status.
 
-    The caller of an extension has already set the new deadline, that of a deferral or a yes in
-    advance its time, that of a reinstatement everything that the miss had changed, and that of a
-    draw the new place.
+    The caller of an extension has already set the new deadline, that of a wish what it wants, that
+    of a reinstatement everything that the miss had changed, that of a draw the new place, and that
+    of a pass the place before the offer.
     """
     if move in _IN_PLACE:  # the place stays, or was set
         application.verify_by = (move is Move.PLACE and application.verify_by) or None
         return
-    application.ticket = application.tie = None
-    application.not_before = application.accept_until = None
+    application.pass_next = False
+    if move is not Move.PASS:
+        application.ticket = application.tie = None
+        application.not_before = application.accept_until = None
     if move is Move.EXTEND:
         application.deadline_extended = True
         return
     application.acknowledge_by = None
     application.deadline_extended = False
     application.status_since = job.now
+    _change_status_as_effect(job, application, move)
+
+
+def _change_status_as_effect(job: LockedJob, application: Application, move: Move) -> None:
+    if move is Move.PASS:  # no miss; the cool-down lets the next in line have the seat
+        application.passes_used += 1
+        application.passed_at = job.now
+        application.eligible_at = job.policy.cooldown_until(job.now)
+        return
     if move in (Move.DECAY, Move.LAPSE):
         application.decay_count += 1
         application.eligible_at = job.policy.cooldown_until(job.now)
     if application.status == Status.PENDING_ACKNOWLEDGMENT:
         application.promoted_at = job.now
         application.acknowledge_by = job.policy.deadline(job.now, job.zones.get(application.id, ""))
-        application.eligible_at = None
+        application.eligible_at = application.passed_at = None
         job.note_due(application.acknowledge_by)
     elif move is Move.ACKNOWLEDGE:
         application.acknowledged_at = job.now
@@ -83,6 +95,9 @@ def effects_for_replay(application: Application) -> dict[str, Any]:
         "eligible_at": application.eligible_at and logged_time(application.eligible_at),
         "not_before": application.not_before and logged_time(application.not_before),
         "accept_until": application.accept_until and logged_time(application.accept_until),
+        "passes_used": application.passes_used or None,
+        "pass_next": application.pass_next or None,
+        "passed_at": application.passed_at and logged_time(application.passed_at),
         "verify_by": application.verify_by and logged_time(application.verify_by),
     }
     return {name: value for name, value in known.items() if value is not None}

@@ -17,7 +17,8 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     """Offer every free seat of an open job to the first eligible people, and return the number.
 
     Each promotion names as its cause the event that opened its seat, oldest first, or else
-    `cause_seq`; also the plan, if the seat was planned. If seats stay free because everyone
+    `cause_seq`; also the plan, if the seat was planned. Who asked to pass this turn passes it, and
+    that is the cause of the promotion into the same seat. If seats stay free because everyone
     who waits is in a cool-down or has deferred, the job becomes due when the first of these may
     end. In a sandbox, a full log promotes nobody, nor does anything before a draw.
     """
@@ -27,22 +28,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
     (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
-    chosen = [attach_locked_row(job, row) for row in rows]
-    if chosen:
-        planned = {
-            entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}
-            for entry in job.entries
-            if PLANNED_SEATS in entry.data
-        }
-        bounds = [chosen[-1].ticket or 0, rows[0][-1]]
-        for application in chosen:
-            cause = job.freed_by.popleft() if job.freed_by else cause_seq
-            facts = planned.get(cause or 0, {})
-            promote(job, application, cause_seq=cause, facts=facts)
-        # The next promotion searches from here. The last promoted ticket would be too late: people
-        # in a cool-down, deferred or unverified stay behind when later ones move on, and a miss
-        # can give a ticket beyond the next newcomer's.
-        job.head_ticket = min(b for b in [*bounds, job.next_ticket] if b is not None)
+    promoted = _promote_in_order(job, rows, cause_seq) if rows else 0
     if job.seats_free and job.people_waiting:
         held: Any = {"job": job.id, "now": job.now}
         (rows,) = fetch_in_one_trip(sql.READ_NEXT_HELD, parameters=held)
@@ -54,4 +40,31 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         ]
         if ends:
             job.note_due(min(ends))
-    return len(chosen)
+    return promoted
+
+
+def _promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> int:
+    """Offer the free seats to people in the order of `rows`, and return the number of offers."""
+    planned = {
+        entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}
+        for entry in job.entries
+        if PLANNED_SEATS in entry.data
+    }
+    promoted, last = 0, 0
+    for application in [attach_locked_row(job, row) for row in rows]:
+        if not job.seats_free:
+            break
+        last = application.ticket or 0
+        cause = job.freed_by.popleft() if job.freed_by else cause_seq
+        facts = planned.get(cause or 0, {})
+        if passed := promote(job, application, cause_seq=cause, facts=facts):
+            job.freed_by.appendleft(passed.seq)
+        else:
+            promoted += 1
+    # The next promotion searches from here. The last promoted ticket would be too late: people in a
+    # cool-down, deferred, passing or unverified stay behind when later ones move on, and a miss can
+    # give a ticket beyond the next newcomer's. Whoever this change put back is not in the rows yet.
+    back = [each.ticket for each in job.changed.values() if each.status == Status.WAITLIST]
+    bounds = [rows[0][-1], job.next_ticket, last, *back]
+    job.head_ticket = min(bound for bound in bounds if bound is not None)
+    return promoted

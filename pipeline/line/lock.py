@@ -25,7 +25,9 @@ from pipeline.models import Application
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A person's past at a job, and their time zone. `eligible_at` ends the last cool-down.
+    """A person's past at a job, and their time zone.
+
+    `eligible_at` ends the last cool-down, which began with a pass if `passed_at` is set.
 
     `live` is the id of their live application, `unverified` the same if it is unverified, and
     `decided` that of one on which the company has decided.
@@ -37,6 +39,8 @@ class History:
     misses: int
     eligible_at: datetime | None
     time_zone: str = ""
+    passes: int = 0
+    passed_at: datetime | None = None
 
 
 @dataclass(slots=True)

@@ -15,12 +15,9 @@ from pipeline.line.moves import make_move
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.models import Application, ApplicationRow
 
-# The last miss of an application, unless it was given back: its seq and deadline, and the place
-# before it. A person who was offered a seat on applying had none: theirs is the one at which they
-# would have joined, by the rules of that time. Also whether the miss was given back, and what
-# forbids that: the person was erased, has another live application or applied again later.
-READ_MISS = """
-SELECT miss.seq, miss.effective_at,
+# The place in a row of the log, `stood`, of somebody who waited. A person who was offered a seat on
+# applying had none: theirs is the one at which they would have joined, by the rules of that time.
+_STOOD = """
        coalesce((stood.data ->> 'ticket')::bigint,
                 (stood.data ->> 'next_ticket')::bigint + (stood.data ->> 'decay_count')::bigint * (
                     SELECT (rules.data -> 'policy' ->> 'penalty_places')::bigint
@@ -29,7 +26,26 @@ SELECT miss.seq, miss.effective_at,
                       AND rules.seq < stood.seq
                     ORDER BY rules.seq DESC LIMIT 1
                 )),
-       coalesce((stood.data ->> 'tie')::bigint, stood.seq),
+       coalesce((stood.data ->> 'tie')::bigint, stood.seq)
+"""
+
+# The place of a person before the seat that they hold.
+READ_PLACE_BEFORE_OFFER = f"""
+SELECT {_STOOD}
+FROM pipeline_application own
+JOIN LATERAL (
+    SELECT seq, data FROM pipeline_event
+    WHERE application_id = own.id AND (to_status = 'WAITLIST' OR from_status IS NULL)
+    ORDER BY seq DESC LIMIT 1
+) stood ON true
+WHERE own.id = %(application)s
+"""  # noqa: S608
+
+# The last miss of an application, unless it was given back: its seq and deadline, and the place
+# before it. Also whether the miss was given back, and what forbids that: the person was erased, has
+# another live application or applied again later.
+READ_MISS = f"""
+SELECT miss.seq, miss.effective_at, {_STOOD},
        coalesce(miss.event = 'REINSTATED', false),
        starts_with(person.email, %(erased)s),
        EXISTS (
@@ -56,7 +72,7 @@ LEFT JOIN LATERAL (
     ORDER BY seq DESC LIMIT 1
 ) stood ON true
 WHERE own.id = %(application)s
-"""
+"""  # noqa: S608
 
 # The same about the company's decision that ended an application.
 READ_REMOVAL = READ_MISS.replace("'DECAYED', 'LAPSED', 'REINSTATED'", "'REMOVED'")
@@ -104,6 +120,14 @@ def read_last_miss(application: Application | ApplicationRow) -> LastMiss:
     return LastMiss(*rows[0])
 
 
+def read_place_before_offer(application: Application) -> tuple[int, int]:
+    """Return the ticket and tie that a person with an offered seat had, or would have had."""
+    values = {"application": application.id}
+    (rows,) = fetch_in_one_trip(READ_PLACE_BEFORE_OFFER, parameters=values)
+    ticket, tie = rows[0]
+    return ticket, tie
+
+
 def give_missed_place_back(
     job: LockedJob,
     application: Application,
@@ -114,15 +138,17 @@ def give_missed_place_back(
 ) -> LogEntry:
     """Return a person of a settled line to the place before their last miss, or before a removal.
 
-    A miss and its cool-down no longer count; earlier ones still do. A free seat is offered to them,
-    because nobody else is eligible while one is free. Raises IllegalMove.
+    A miss and its cool-down no longer count; earlier misses and the cool-down of a pass still do. A
+    free seat is offered to them, because nobody else is eligible while one is free. Raises
+    IllegalMove.
     """
     assert miss.deadline is not None  # noqa: S101  there is a miss
     assert miss.ticket is not None  # noqa: S101  and a place before it
     application.ticket, application.tie = miss.ticket, miss.tie
     if application.outcome not in _DECIDED:
         application.decay_count -= 1
-        application.eligible_at = None
+        if application.passed_at is None:
+            application.eligible_at = None
         facts = facts | {"missed": logged_time(miss.deadline)}
     application.outcome = application.ended_at = None
     application.status_since = job.now
@@ -142,12 +168,12 @@ def give_missed_place_back(
 def has_just_missed(application: Application | ApplicationRow) -> bool:
     """Tell whether a person's last event is a miss.
 
-    Waiting after an offer means that they missed it. The end of the cool-down is kept until the
-    next offer, or until the place is given back.
+    Waiting after an offer means that they missed it, or passed a turn since. The end of the
+    cool-down is kept until the next offer, or until the place is given back.
     """
     back_in_line = (
         application.status == Status.WAITLIST
         and application.promoted_at is not None
         and application.eligible_at is not None
     )
-    return back_in_line or application.outcome == Outcome.LAPSED
+    return (back_in_line and application.passed_at is None) or application.outcome == Outcome.LAPSED

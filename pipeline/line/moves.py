@@ -90,21 +90,25 @@ def promote(
     *,
     cause_seq: int | None,
     facts: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
+) -> LogEntry | None:
     """Offer a person who waits a seat. If they accepted it in advance, it is theirs at once.
 
-    The latter is two events, and whatever set off the first set off the second.
+    The latter is two events, and whatever set off the first set off the second. If they asked to
+    pass this turn, they do: the event is returned, and causes what becomes of the seat.
     """
+    if application.pass_next:
+        return make_move(job, application, Move.PASS, cause_seq=cause_seq)
     until = application.accept_until
     if until is None or until <= job.now:
         make_move(job, application, Move.PROMOTE, cause_seq=cause_seq, facts=facts)
-        return
+        return None
     accepted = {ACCEPTED_UNTIL: logged_time(until)}
     entry = make_move(
         job, application, Move.PROMOTE, cause_seq=cause_seq, facts={**facts, **accepted}
     )
     cause = cause_seq or entry.seq
     make_move(job, application, Move.ACKNOWLEDGE, cause_seq=cause, facts=accepted)
+    return None
 
 
 def make_job_move(

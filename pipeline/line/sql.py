@@ -73,8 +73,7 @@ LOCK_DUE_JOB = _LOCKED.format(
     more=f", ARRAY({_WEBHOOK_TYPES.format(company='locked.company_id')})",
 )
 
-# The time zone of an application's person, after the columns of each application that can be
-# offered a seat: quiet hours go by it.
+# The time zone of an application's person, by which quiet hours go, after its columns.
 _zone = "(SELECT time_zone FROM applicants_applicant WHERE id = applicant_id)"
 
 # One application. A separate statement, so that its snapshot is newer than the lock.
@@ -109,10 +108,10 @@ WHERE id = (SELECT applicant_id FROM pipeline_application WHERE id = %(applicati
 """
 
 # People by id or address, each with their history at this job, which may be empty: the live
-# application, the unverified live one, a decided one, misses, end of the last cool-down; and their
-# time zone. None of them can be erased before this change commits. A decision on a never verified
-# application does not count, since somebody else may have used the address; its misses are copies
-# of earlier ones.
+# application, the unverified live one, a decided one, misses, end of the last cool-down; their time
+# zone; passes, and the pass that began that cool-down. None of them can be erased before this
+# change commits. A decision on a never verified application does not count, since somebody else may
+# have used the address; its misses are copies of earlier ones.
 READ_PEOPLE = """
 WITH people AS MATERIALIZED (
     SELECT id, email, time_zone FROM applicants_applicant
@@ -126,7 +125,10 @@ SELECT people.id,
                                    AND verify_by IS NULL))[1],
        coalesce(max(decay_count) FILTER (WHERE verify_by IS NULL), 0),
        max(eligible_at) FILTER (WHERE verify_by IS NULL),
-       people.time_zone
+       people.time_zone,
+       coalesce(max(passes_used) FILTER (WHERE verify_by IS NULL), 0),
+       (array_agg(passed_at ORDER BY eligible_at DESC)
+           FILTER (WHERE verify_by IS NULL AND eligible_at IS NOT NULL))[1]
 FROM people
 LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.job_id = %(job)s
 GROUP BY people.id, people.email, people.time_zone
@@ -166,14 +168,25 @@ SELECT {", ".join(PLANNED)} FROM pipeline_plannedseats
 WHERE job_id = %(job)s AND next_at <= %(now)s ORDER BY next_at, id
 """
 
-# The first eligible people in line, their time zones, and the first ticket that was skipped.
+_eligible = """(eligible_at IS NULL OR eligible_at <= %(now)s)
+      AND (not_before IS NULL OR not_before <= %(now)s) AND verify_by IS NULL"""
+
+# The first eligible people in line, with those among them who pass their turn and take no seat;
+# their time zones, and the first ticket that was skipped.
 READ_NEXT_IN_LINE = f"""
-WITH next AS MATERIALIZED (
+WITH taking AS MATERIALIZED (
     SELECT {_application} FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
-      AND (eligible_at IS NULL OR eligible_at <= %(now)s)
-      AND (not_before IS NULL OR not_before <= %(now)s) AND verify_by IS NULL
+      AND {_eligible} AND NOT pass_next
     ORDER BY ticket, tie LIMIT %(seats)s
+), next AS MATERIALIZED (
+    SELECT {_application} FROM taking
+    UNION ALL
+    SELECT {_application} FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND {_eligible} AND pass_next
+      AND ticket BETWEEN %(head)s AND (
+          SELECT CASE WHEN count(*) < %(seats)s THEN {2**63 - 1} ELSE max(ticket) END FROM taking
+      )
 )
 SELECT {_application}, {_zone}, (
     SELECT min(ticket) FROM pipeline_application
@@ -210,15 +223,8 @@ WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
 ORDER BY ticket, tie LIMIT %(most)s
 """
 
-# Everybody on the waitlist, for the draw of their order.
-READ_ALL_WAITING = f"""
-SELECT {_application} FROM pipeline_application WHERE job_id = %(job)s AND status = 'WAITLIST'
-"""
-
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
 
-
-# Insert the applications that a change admitted.
 CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
     table="pipeline_application",
     names=_application,

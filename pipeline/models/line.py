@@ -47,8 +47,9 @@ class Application(models.Model):
 
     Changed only under its job's lock. `ticket` and `tie` are its place in the order while it waits,
     `acknowledge_by` the deadline while it is pending, and `eligible_at` the end of the cool-down
-    after the last miss. While `not_before` is ahead, the person wants no seat; while `accept_until`
-    is, they accept one in advance. `verify_by` is set until the address is proved: until then, the
+    after the last miss or pass; `passed_at` is set if that was a pass. While `not_before` is ahead,
+    the person wants no seat; while `accept_until` is, they accept one in advance. With `pass_next`,
+    they pass the next one. `verify_by` is set until the address is proved: until then, the
     application gets no seat, and at that time it lapses.
     """
 
@@ -66,6 +67,9 @@ class Application(models.Model):
     eligible_at = models.DateTimeField(null=True)
     not_before = models.DateTimeField(null=True)
     accept_until = models.DateTimeField(null=True)
+    passes_used = models.IntegerField(default=0, db_default=0)
+    pass_next = models.BooleanField(default=False, db_default=False)
+    passed_at = models.DateTimeField(null=True)
     verify_by = models.DateTimeField(null=True)
     acknowledge_by = models.DateTimeField(null=True)
     deadline_extended = models.BooleanField(default=False)
@@ -103,6 +107,10 @@ class Application(models.Model):
             models.CheckConstraint(
                 name="accepts_while_waiting",
                 condition=Q(accept_until__isnull=True) | Q(status="WAITLIST"),
+            ),
+            models.CheckConstraint(
+                name="passes_next_while_waiting",
+                condition=Q(pass_next=False) | Q(status="WAITLIST"),
             ),
             models.CheckConstraint(
                 name="no_seat_unverified",
@@ -187,7 +195,7 @@ class Application(models.Model):
 
     @property
     def held_until(self) -> datetime | None:
-        """Return the time before which no seat is offered: after a miss, or as the person asked."""
+        """Return the time before which no seat is offered: after a miss or pass, or as asked."""
         return max(filter(None, (self.eligible_at, self.not_before)), default=None)
 
 
@@ -206,6 +214,9 @@ class ApplicationRow(NamedTuple):
     eligible_at: datetime | None
     not_before: datetime | None
     accept_until: datetime | None
+    passes_used: int
+    pass_next: bool
+    passed_at: datetime | None
     verify_by: datetime | None
     acknowledge_by: datetime | None
     deadline_extended: bool
@@ -222,7 +233,7 @@ class ApplicationRow(NamedTuple):
 
     @property
     def held_until(self) -> datetime | None:
-        """Return the time before which no seat is offered: after a miss, or as the person asked."""
+        """Return the time before which no seat is offered: after a miss or pass, or as asked."""
         return max(filter(None, (self.eligible_at, self.not_before)), default=None)
 
 

@@ -167,6 +167,7 @@ def applicant_email_facts(application: Application, offer: links.LinkedOffer | N
         prospect=describe_prospect(known[application.job_id]) if known else "",
         deadline=application.acknowledge_by,
         is_extended=application.deadline_extended,
+        passes_left=application.job.policy.passes_left(application.passes_used),
     )
 
 

@@ -45,6 +45,7 @@ WORDS = {
         "Your application has ended: {job}",
         "You missed too many deadlines.",
     ),
+    EventType.PASSED: ("You passed your turn: {job}", "You keep your place in line."),
     EventType.REINSTATED: ("You have your place back: {job}", "You are in line as before."),
     ACCEPTED_UNTIL: ("You have a seat: {job}", "It is confirmed, as you said yes in advance."),
     EventType.CONTEST_ANSWERED: (

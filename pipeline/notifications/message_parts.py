@@ -30,8 +30,9 @@ class Facts:
     Leaves out the applicant's own name: anyone could apply with another person's address and have
     any text emailed there. `place` is the place in line now, `prospect` says how long they will
     probably wait, `draw_at` is the time of a draw by lot that is still to come, `deadline` is the
-    one that an email about a current offer names, `is_extended` says that it was moved back, and
-    `answer` is what the company wrote about a request to look again.
+    one that an email about a current offer names, `is_extended` says that it was moved back,
+    `answer` is what the company wrote about a request to look again, and `passes_left` is how many
+    turns the person can still pass.
     """
 
     job_title: str
@@ -47,6 +48,7 @@ class Facts:
     is_extended: bool = False
     draw_at: datetime | None = None
     answer: str = ""
+    passes_left: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,8 +165,16 @@ def _offer_message(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
     )
     in_zone = time_in_words(deadline, facts.zone)
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
-    message = _message(facts, subject, first, what, _message_about_withdrawal(facts), *more)
+    after = [*_message_about_pass(facts), _message_about_withdrawal(facts)]
+    message = _message(facts, subject, first, what, *after, *more)
     return replace(message, calendar=CalendarNote(sequence=int(facts.is_extended)))
+
+
+def _message_about_pass(facts: Facts) -> list[Paragraph]:
+    if not facts.passes_left:
+        return []
+    text = "Not now? There you can pass this turn, too. It is no miss, and you keep your place:"
+    return [Paragraph(text, facts.confirm_link, "Confirm or pass")]
 
 
 def _message_about_withdrawal(facts: Facts) -> Paragraph:
@@ -237,6 +245,10 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     EventType.DECAYED: _notice_message(
         "You missed the deadline for “{job}” and are back in line",
         ("See your new place, or withdraw:", "application_link", "My application"),
+    ),
+    EventType.PASSED: _notice_message(
+        "You passed your turn for “{job}” and keep your place",
+        ("See your place, or withdraw:", "application_link", "My application"),
     ),
     EventType.REINSTATED: _place_message("You have your place back in the line for “{job}”"),
     EventType.CONTESTED: _notice_message(

@@ -130,6 +130,7 @@ _SAMPLES: dict[str, Callable[[], Message]] = {
         SampleEvent(EventType.PREACCEPTED, data={"accept_until": logged_time(_DEADLINE)}), FACTS
     ),
     "missed": _event_preview(EventType.DECAYED, _WAITING, _PENDING),
+    "passed": _event_preview(EventType.PASSED, _WAITING, _PENDING),
     "lapsed": _ended_preview(Outcome.LAPSED, EventType.LAPSED),
     "reinstated": _event_preview(EventType.REINSTATED, _WAITING, _WAITING, **_BY_COMPANY),
     "drawn": _event_preview(EventType.PLACED, _WAITING, _WAITING),

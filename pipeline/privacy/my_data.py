@@ -55,6 +55,10 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
     }
 
 
+# What is shown of an application under its own name.
+_AS_THEY_ARE = ("not_before", "passes_used", "pass_next", "ended_at")
+
+
 def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
     theirs = Application.objects.filter(applicant_id=applicant_id)
     timelines: dict[UUID | None, list[dict[str, Any]]] = {}
@@ -97,7 +101,7 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "acknowledged_at": row.acknowledged_at,
             "eligible_at": row.eligible_at,
             "accept_until": row.accept_until,
-            **{name: getattr(row, name) for name in ("not_before", "ended_at")},
+            **{name: getattr(row, name) for name in _AS_THEY_ARE},
             "asked_to_look_again": written.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person(),
             "emails": emails.get(row.id, []),

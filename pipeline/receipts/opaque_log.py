@@ -27,6 +27,7 @@ AT_ONCE = 2_000
 # What an event's data shows of the line. Everything else is left out.
 SHOWN = frozenset(
     "ticket tie decay_count deadline eligible_at not_before verify_by places missed active pending"
+    " passes_used pass_next passed_at"
     " waiting unverified next_ticket status capacity policy planned_seats_id draw_at seed algorithm"
     " drawn".split()
 )

@@ -155,7 +155,7 @@ _NEXT = """
 SELECT name FROM (
     SELECT name, greatest(eligible_at, not_before) AS held_until, ticket, tie
     FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by IS NULL
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by IS NULL AND NOT pass_next
       AND ticket >= (SELECT head_ticket FROM jobs_job WHERE id = %(job)s)
       AND id <> ALL(%(leaving)s::uuid[])
     ORDER BY ticket, tie LIMIT %(ahead)s
@@ -172,8 +172,7 @@ def read_board_next_in_line(
     """Return the names of the first people who could be promoted, in order, in one query.
 
     Only the first 200 in line are searched, so the list is too short if more are in a cool-down or
-    have deferred.
-    Those who are `leaving` are left out.
+    have deferred. Those who pass the next turn or are `leaving` are left out.
     """
     values: dict[str, Any] = {
         "job": job_id,

@@ -37,6 +37,8 @@ ON_APPLICATIONS = [
     EventType.APPLIED,
     *FOUND_BY_KIND,
     EventType.PREACCEPTED,
+    EventType.PASS_ASKED,
+    EventType.PASSED,
     EventType.PLACED,
     EventType.CLOSED_OUT,
 ]

@@ -53,6 +53,9 @@ class PastPlace:
     eligible_at: datetime | None = None
     not_before: datetime | None = None
     accept_until: datetime | None = None
+    passes_used: int = 0
+    pass_next: bool = False
+    passed_at: datetime | None = None
     verify_by: datetime | None = None
     acknowledge_by: datetime | None = None
     deadline_extended: bool = False
@@ -69,6 +72,9 @@ class PastPlace:
         self.eligible_at = parse_logged_time(data.get("eligible_at"))
         self.not_before = parse_logged_time(data.get("not_before"))
         self.accept_until = parse_logged_time(data.get("accept_until"))
+        self.passes_used = data.get("passes_used", 0)
+        self.pass_next = data.get("pass_next", False)
+        self.passed_at = parse_logged_time(data.get("passed_at"))
         self.verify_by = parse_logged_time(data.get("verify_by"))
 
     @property

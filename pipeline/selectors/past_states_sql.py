@@ -10,7 +10,7 @@ from __future__ import annotations
 _TIMES = """
     min(at) AS applied_at,
     max(at) FILTER (WHERE event NOT IN (
-        'DEADLINE_EXTENDED', 'VERIFIED', 'DEFERRED', 'PREACCEPTED', 'PLACED',
+        'DEADLINE_EXTENDED', 'VERIFIED', 'DEFERRED', 'PREACCEPTED', 'PASS_ASKED', 'PLACED',
         'CONTESTED', 'CONTEST_ANSWERED'))
         AS status_since,
     max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT' AND event <> 'DEADLINE_EXTENDED')
@@ -100,7 +100,7 @@ SELECT e.application_id, e.to_status, e.at, e.event, e.data FROM (
            WHERE job_id = %(job)s AND status = 'WAITLIST' AND tie <= %(seq)s
              AND NOT EXISTS (SELECT FROM pipeline_event back
                              WHERE back.application_id = now_waiting.id AND back.seq > %(seq)s
-                               AND back.event = 'REINSTATED')
+                               AND back.event IN ('REINSTATED', 'PASSED'))
              AND ticket >= (SELECT head_ticket FROM jobs_job WHERE id = %(job)s)
            ORDER BY ticket, tie LIMIT %(shown)s)
 ) candidate CROSS JOIN LATERAL (

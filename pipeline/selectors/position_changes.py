@@ -9,13 +9,13 @@ from django.db import connection
 
 from pipeline.domain.states import EventType
 from pipeline.models import Application, ApplicationRow
-from pipeline.wording.explanations import PlaceChange
+from pipeline.wording.moved_positions import PlaceChange
 
 # How many of a job's last events are searched for the cause, however long the line is.
 LOOKED_AT = 200
 
 # The events that moved a place in line, newest first: somebody ahead left or was offered a seat,
-# somebody joined ahead or got a former place ahead back, or the person joined (the tie of their
+# somebody joined ahead or came back to a former place ahead, or the person joined (the tie of their
 # place is that event's seq).
 _READ = """
 WITH recent AS MATERIALIZED (
@@ -36,17 +36,19 @@ LEFT JOIN LATERAL (
       AND before.to_status = 'WAITLIST'
     ORDER BY before.seq DESC LIMIT 1
 ) stood ON recent.from_status = 'WAITLIST'
-WHERE recent.event NOT IN ('DEFERRED', 'PREACCEPTED', 'CONTESTED', 'CONTEST_ANSWERED')
+WHERE recent.event NOT IN (
+      'DEFERRED', 'PREACCEPTED', 'PASS_ASKED', 'CONTESTED', 'CONTEST_ANSWERED')
   AND (recent.application_id = %(application)s
-   OR (recent.event <> 'REINSTATED' AND (stood.ticket, stood.tie) < (%(ticket)s, %(tie)s))
+   OR (recent.event NOT IN ('REINSTATED', 'PASSED')
+       AND (stood.ticket, stood.tie) < (%(ticket)s, %(tie)s))
    OR (recent.to_status = 'WAITLIST' AND (recent.ticket, recent.tie) < (%(ticket)s, %(tie)s)
-       AND (recent.event <> 'REINSTATED'
+       AND (recent.event NOT IN ('REINSTATED', 'PASSED')
             OR ((stood.ticket, stood.tie) < (%(ticket)s, %(tie)s)) IS NOT TRUE)))
 ORDER BY recent.seq DESC
 """
 
 _LEFT = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
-_CAME = (EventType.VERIFIED, EventType.REINSTATED)
+_CAME = (EventType.VERIFIED, EventType.REINSTATED, EventType.PASSED)
 
 
 class _MovedPosition(NamedTuple):

@@ -23,7 +23,8 @@ MOST_PREACCEPTANCES = 50
 def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Actor) -> Application:
     """Accept in advance a seat that is offered before a time, or take that back (None).
 
-    The place in line stays the same. While they wait, it can be repeated. Raises NotPreacceptable
+    The place in line stays the same. It takes back a wish to pass the next turn, which says the
+    opposite. While they wait, it can be repeated. Raises NotPreacceptable
     if the time is not ahead or more than ACCEPT_WITHIN away, or was set too often; IllegalMove if
     the person does not wait, is not verified or the job is closed; ApplicationNotFound.
     """
@@ -47,6 +48,7 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
             raise NotPreacceptable(
                 why=f"You have already done this {MOST_PREACCEPTANCES} times, which is the limit."
             )
+        application.pass_next = False
     application.accept_until = accept_until
     make_move(job, application, Move.PREACCEPT, actor=actor)
     write(job, commit=True)

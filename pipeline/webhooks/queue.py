@@ -29,7 +29,7 @@ from tasks.registry import find_registered_type
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # What a webhook tells besides of an event's data, if it is there.
-_TOLD = (PLANNED_SEATS, ACCEPTED_UNTIL, "accept_until", "not_before")
+_TOLD = (PLANNED_SEATS, ACCEPTED_UNTIL, "accept_until", "not_before", "pass_next")
 # The types of the tasks that queue events, and that deliver what is due.
 QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"
 # Events read and queued in one transaction.

@@ -19,6 +19,8 @@ _OF_EVENTS = {
     EventType.PLACED: "A person got their place in line by the draw",
     EventType.DEFERRED: "A person asked for no seat before a time, or cancelled that request",
     EventType.PREACCEPTED: "A person accepted a seat in advance, or took that back",
+    EventType.PASS_ASKED: "A person asked to pass their next turn, or took that back",
+    EventType.PASSED: "A person passed a turn and keeps their place",
     EventType.WITHDRAWN: "A person left",
     EventType.REMOVED: "The company removed, rejected or hired a person",
     EventType.CLOSED_OUT: "A person was released because the job closed",

@@ -16,7 +16,13 @@ from uuid import UUID
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import ACCEPTED_UNTIL, PLANNED_SEATS, TIME_ZONE, EventType, Status
 
-_WITHOUT_CHOICE = (EventType.VERIFIED, EventType.DEFERRED, EventType.PREACCEPTED, *OF_CONTESTS)
+_WITHOUT_CHOICE = (
+    EventType.VERIFIED,
+    EventType.DEFERRED,
+    EventType.PREACCEPTED,
+    EventType.PASS_ASKED,
+    *OF_CONTESTS,
+)
 _UNANSWERED = frozenset((EventType.DECAYED, EventType.LAPSED, EventType.CLOSED_OUT))
 
 
@@ -36,12 +42,18 @@ class Answer(NamedTuple):
     """End of an offer: `after` the offer, or None for an offer that was not answered.
 
     `confirmed` is False for a person who left, or whom the company decided on, at that time.
-    `in_advance`: they had confirmed before the offer.
+    `in_advance`: they had confirmed before the offer. `passed`: they passed it.
     """
 
     after: timedelta | None
     confirmed: bool
     in_advance: bool = False
+    passed: bool = False
+
+    @property
+    def stays(self) -> bool:
+        """Tell whether the person stays in line or in the seat."""
+        return self.confirmed or self.passed
 
 
 @dataclass(slots=True)
@@ -123,7 +135,8 @@ def _note_ending_of_behaviour(
     if event.from_status == Status.PENDING_ACKNOWLEDGMENT:
         confirmed = event.event == EventType.ACKNOWLEDGED
         after = None if event.event in _UNANSWERED else event.at - before.at
-        person.answers[-1] = Answer(after, confirmed, ACCEPTED_UNTIL in event.data)
+        passed, in_advance = event.event == EventType.PASSED, ACCEPTED_UNTIL in event.data
+        person.answers[-1] = Answer(after, confirmed, in_advance, passed)
     elif event.from_status == Status.ACTIVE:
         person.reviews[-1] = event.at - before.at
 

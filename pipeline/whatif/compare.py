@@ -18,8 +18,8 @@ from pipeline.whatif.simulate import Simulation
 from pipeline.whatif.state import Change, SimulatedEvent
 
 ASSUMPTION = (
-    "People answer as long after an offer as they did, those who missed an offer would have missed"
-    " it with more time too, reviews last as long as they did, and the same people apply."
+    "People answer or pass as long after an offer as they did, those who missed one would have"
+    " missed it with more time too, reviews last as long as they did, and the same people apply."
 )
 # Windows of the sweep, in seconds.
 WINDOWS = (3_600, 14_400, 43_200, 86_400, 172_800, 259_200, 604_800)

@@ -13,16 +13,17 @@ from heapq import heappop, heappush
 from uuid import UUID
 
 from jobs.models import JobStatus
-from jobs.policies import Policy
+from jobs.policies import Policy, logged_policy_values
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import VERIFY_WITHIN, EventType, Status
-from pipeline.stats.idle_seats import SeatState
 from pipeline.whatif.behaviour import (
+    Answer,
     Behaviours,
     LoggedEvent,
     behaviours_in,
     is_planned_seats_change,
 )
+from pipeline.whatif.line import SimulatedLine
 from pipeline.whatif.state import WISHES, Change, PersonState, SimulatedEvent, TooLong
 
 # A run that goes beyond these is given up: rules can be tried under which a line never rests.
@@ -30,7 +31,7 @@ MOST_SIMULATED_EVENTS = 200_000
 MOST_LOOKS = 20_000_000  # at people on the waitlist, in search of the next in line
 
 
-class Simulation:
+class Simulation(SimulatedLine):
     """A line in memory, in which a log's people behave as they did.
 
     Without a change, it is settled only when the log was written, and comes out as the log has it.
@@ -38,20 +39,9 @@ class Simulation:
     """
 
     def __init__(self, log: Sequence[LoggedEvent], change: Change | None = None) -> None:
-        self.events: list[SimulatedEvent] = []
-        self.states: list[SeatState] = []
+        super().__init__(log[0].at)
         self.behaviours: Behaviours = behaviours_in(log)
         self.change = change
-        self.now = log[0].at
-        self.status: str = JobStatus.DRAFT
-        self.capacity = 0
-        self.policy = Policy()
-        self.next_ticket = 1
-        self.held = 0
-        self._pending = 0
-        self.people: dict[UUID, PersonState] = {}
-        self.queue: list[tuple[int, int, UUID]] = []
-        self._unverified: set[UUID] = set()
         self._due: list[tuple[datetime, UUID]] = []
         self._coming: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = 0
@@ -122,6 +112,9 @@ class Simulation:
             if found is None:
                 return
             person = self.people[found]
+            if person.pass_next:
+                self._pass_turn(person)
+                continue
             accepts = person.accept_until is not None and person.accept_until > self.now
             self._move(person, EventType.PROMOTED, Status.PENDING_ACKNOWLEDGMENT)
             if accepts:
@@ -138,15 +131,12 @@ class Simulation:
         person.status, person.ticket, person.tie, person.deadline = to, None, None, None
         person.lost = "END" if to is Status.INACTIVE else ""
         person.not_before = person.accept_until = None
+        person.pass_next = False
         if place or before is None:
             behind = self.policy.places_lost(person.misses)
             person.former_place = place or (self.next_ticket + behind, len(self.events) + 1)
         if to is Status.WAITLIST:
-            person.tie = len(self.events) + 1
-            person.ticket = self.next_ticket + self.policy.places_lost(person.misses)
-            if not person.misses:
-                self.next_ticket += 1
-            insort(self.queue, (person.ticket, person.tie, person.id))
+            self._queue_up(person)
         elif to is Status.PENDING_ACKNOWLEDGMENT:
             zone = self.behaviours.of[person.id].zone(person.offers)
             person.eligible_at, person.deadline = None, self.policy.deadline(self.now, zone)
@@ -160,16 +150,21 @@ class Simulation:
             self._unverified.discard(person.id)
         self._record(event, person)
 
-    def _record(self, event: str, person: PersonState | None = None) -> None:
-        seq = len(self.events) + 1
-        waiting = len(self.queue) - len(self._unverified)
-        seats = (self.held - self._pending, self._pending, waiting)
-        self.states.append(SeatState(self.now, self.status, self.capacity, *seats))
-        if person is None:
-            self.events.append(SimulatedEvent(seq, self.now, None, event, None))
+    def _pass_turn(self, person: PersonState) -> None:
+        """Pass a turn if the rules allow it; who cannot pass an offer lets it run out."""
+        if person.pass_next or self.policy.passes_left(person.passes):
+            self._pass(person)
+            self._touch(person.eligible_at or self.now)
+
+    def _answer(self, person: PersonState, answer: Answer) -> None:
+        if self.status == JobStatus.CLOSED and answer.stays:
             return
-        place = (person.ticket, person.tie, person.deadline, person.misses)
-        self.events.append(SimulatedEvent(seq, self.now, person.id, event, person.status, *place))
+        if answer.confirmed:
+            self._move(person, EventType.ACKNOWLEDGED, Status.ACTIVE)
+        elif answer.passed:
+            self._pass_turn(person)
+        else:
+            self._move(person, EventType.WITHDRAWN, Status.INACTIVE)
 
     def _plan_answer(self, person: PersonState) -> None:
         behaviour = self.behaviours.of[person.id]
@@ -178,13 +173,8 @@ class Simulation:
         answer = behaviour.answer(number, self.behaviours.usual_answer)
 
         def simulate_answer() -> None:
-            is_open = person.offers == number + 1 and person.deadline is not None
-            if not is_open or (self.status == JobStatus.CLOSED and answer.confirmed):
-                return
-            if answer.confirmed:
-                self._move(person, EventType.ACKNOWLEDGED, Status.ACTIVE)
-            else:
-                self._move(person, EventType.WITHDRAWN, Status.INACTIVE)
+            if person.offers == number + 1 and person.deadline is not None:
+                self._answer(person, answer)
 
         def simulate_extension() -> None:
             if person.offers == number + 1 and person.deadline is not None:
@@ -235,7 +225,8 @@ class Simulation:
 
     def _take_job_event(self, event: LoggedEvent) -> None:
         self.status = event.data["status"]
-        self.capacity, self.policy = event.data["capacity"], Policy(**event.data["policy"])
+        self.capacity = event.data["capacity"]
+        self.policy = Policy(**logged_policy_values(event.data["policy"]))
         self._change_rules(event.event)
 
     def _change_rules(self, event: str) -> None:
@@ -247,6 +238,7 @@ class Simulation:
     def _apply(self, event: LoggedEvent, who: UUID) -> None:
         eligible_at, is_verified = event.data.get("eligible_at"), "verify_by" not in event.data
         person = self.people[who] = PersonState(who, misses=event.data["decay_count"])
+        person.passes = event.data.get("passes_used", 0)
         if eligible_at:
             person.eligible_at = datetime.fromisoformat(eligible_at)
             self._touch(person.eligible_at)
@@ -270,10 +262,9 @@ class Simulation:
             self._unverified.discard(person.id)
             self._record(EventType.VERIFIED, person)
 
-    def _wish(self, person: PersonState, kind: str, time: str | None) -> None:
-        """Take over the time that a person who waits chose. One who has an offer answers it."""
-        if person.status is Status.WAITLIST:
-            setattr(person, WISHES[kind], datetime.fromisoformat(time) if time else None)
+    def _wish(self, person: PersonState, kind: str, wanted: str | None) -> None:
+        if person.status is Status.WAITLIST:  # one who has an offer answers it
+            person.take_wish(kind, wanted)
             self._touch(person.not_before or self.now)
             self._record(kind, person)
 

@@ -7,10 +7,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from pipeline.domain.states import Status
+from pipeline.domain.states import EventType, Status
 
-# The time that a person chooses by an event.
-WISHES: dict[str, str] = {"DEFERRED": "not_before", "PREACCEPTED": "accept_until"}
+# What a person who waits chooses by an event: a time, or to pass the next turn.
+WISHES: dict[str, str] = {
+    "DEFERRED": "not_before",
+    "PREACCEPTED": "accept_until",
+    "PASS_ASKED": "pass_next",
+}
 
 
 class TooLong(Exception):
@@ -62,12 +66,24 @@ class PersonState:
     eligible_at: datetime | None = None
     not_before: datetime | None = None
     accept_until: datetime | None = None
+    pass_next: bool = False
+    passes: int = 0
     verify_by: datetime | None = None
     deadline: datetime | None = None
     former_place: tuple[int, int] = (0, 0)
     lost: str = ""
     offers: int = 0
     reviews: int = 0
+
+    def take_wish(self, kind: str, wanted: str | None) -> None:
+        """Take over what the person chose. A yes in advance and a pass take each other back."""
+        if kind == EventType.PASS_ASKED:
+            self.pass_next = bool(wanted)
+            self.accept_until = None if wanted else self.accept_until
+            return
+        setattr(self, WISHES[kind], datetime.fromisoformat(wanted) if wanted else None)
+        if wanted and kind == EventType.PREACCEPTED:
+            self.pass_next = False
 
     @property
     def place(self) -> tuple[int, int]:

@@ -11,6 +11,7 @@ KIND_WORDS: dict[str, str] = {
     EventType.ACKNOWLEDGED: "Seat confirmed",
     EventType.DEADLINE_EXTENDED: "More time to confirm",
     EventType.DECAYED: "Deadline missed",
+    EventType.PASSED: "Turn passed",
     EventType.REINSTATED: "Place given back",
     EventType.PLACED: "Place drawn",
     EventType.CONTESTED: "Look again: received",

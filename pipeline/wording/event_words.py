@@ -36,13 +36,6 @@ class EventWords(NamedTuple):
     applicant: str = ""  # on the applicant's own page
 
 
-class EndingWords(NamedTuple):
-    """An outcome as the applicant reads it: a headline, and what they can do now."""
-
-    headline: str
-    advice: str
-
-
 class DecisionWords(NamedTuple):
     """A company's decision: the button's verb, the past participle, and the meaning."""
 
@@ -113,6 +106,13 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
     EventType.PREACCEPTED: EventWords(
         "wait", "answered in advance", "Answered in advance", "You answered in advance"
     ),
+    EventType.PASS_ASKED: EventWords(
+        "wait",
+        "said what to do with the next turn",
+        "Said what to do with the next turn",
+        "You said what to do with your next turn",
+    ),
+    EventType.PASSED: EventWords("wait", "passed a turn", "Passed a turn", "You passed your turn"),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
     EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
     Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
@@ -161,6 +161,8 @@ EVENT_FILTERS: dict[EventType, str] = {
     EventType.PLACED: "Placed by the draw",
     EventType.DEFERRED: "Chose a time",
     EventType.PREACCEPTED: "Answered in advance",
+    EventType.PASS_ASKED: "Asked to pass a turn",
+    EventType.PASSED: "Passed a turn",
     EventType.WITHDRAWN: "Withdrew",
     EventType.REMOVED: "Removed, rejected or hired",
     EventType.CLOSED_OUT: "Released when the job closed",
@@ -179,46 +181,6 @@ EVENT_FILTERS: dict[EventType, str] = {
         EventType.DRAWN,
     )
 }
-
-ENDING_WORDS: dict[Outcome, EndingWords] = {
-    Outcome.WITHDRAWN: EndingWords(
-        "You withdrew this application.",
-        "You left this line yourself. You can apply again while the job is open. You would join at"
-        " the back, and earlier misses still count.",
-    ),
-    Outcome.REMOVED: EndingWords(
-        "The company removed your application from the line.",
-        "If you think this is a mistake, contact the company. You can also apply again while the"
-        " job is open.",
-    ),
-    Outcome.REJECTED: EndingWords(
-        "The company has decided not to continue with your application.",
-        "For this job, only the company can add you again. You can apply to any other job at any"
-        " time.",
-    ),
-    Outcome.HIRED: EndingWords(
-        "You are hired. Congratulations!",
-        "There is nothing more to do here. The company will contact you.",
-    ),
-    Outcome.LAPSED: EndingWords(
-        "This application ended: too many deadlines were missed.",
-        "You missed more deadlines than this job allows. You can apply again while the job is open."
-        " The misses still count, so you would join at the back of the line, and newcomers would"
-        " pass you.",
-    ),
-    Outcome.JOB_CLOSED: EndingWords(
-        "The company closed this job, so your application ended.",
-        "The job closed before you had a confirmed seat. You did nothing wrong. Have a look "
-        "at the other open jobs.",
-    ),
-}
-
-# The ending of an application that was never verified: LAPSED, without a miss.
-NEVER_VERIFIED = EndingWords(
-    "This application ended: nobody verified the email address in time.",
-    "If you did not apply, somebody else entered your address. It does not count as a miss. "
-    "You can apply while the job is open.",
-)
 
 # The decisions of a company, in the order of the buttons.
 DECISION_WORDS: dict[Outcome, DecisionWords] = {

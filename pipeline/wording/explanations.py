@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from jobs.policies import Policy
-from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.domain.states import Outcome, Status
+from pipeline.wording.ending_words import ENDING_WORDS, NEVER_VERIFIED, EndingWords
 from pipeline.wording.english import (
-    capitalized,
     count_in_words,
     long_duration,
-    number_in_words,
     plural,
     time_in_words,
 )
-from pipeline.wording.event_words import ENDING_WORDS, NEVER_VERIFIED, EndingWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +34,15 @@ class ExplainedStanding:
     eligible_at: datetime | None = None
     not_before: datetime | None = None
     accept_until: datetime | None = None
+    pass_next: bool = False
+    passes: int = 0
+    passed_at: datetime | None = None
     verify_by: datetime | None = None
     draw_at: datetime | None = None  # of a draw that is still to come
 
     @property
     def is_cooling(self) -> bool:
-        """Return True during the cool-down after a miss."""
+        """Return True during the cool-down after a miss or a pass."""
         return self.eligible_at is not None and self.eligible_at > self.now
 
     @property
@@ -53,6 +54,11 @@ class ExplainedStanding:
     def is_accepting(self) -> bool:
         """Return True while the person accepts a seat in advance."""
         return self.accept_until is not None and self.accept_until > self.now
+
+    @property
+    def passes_left(self) -> int:
+        """Return how many turns the person can still pass."""
+        return self.policy.passes_left(self.passes)
 
     @property
     def is_verified(self) -> bool:
@@ -70,20 +76,6 @@ class ExplainedStanding:
     def is_late(self) -> bool:
         """Return True if the deadline has passed but the line has not settled it yet."""
         return self.deadline is not None and self.deadline <= self.now
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceChange:
-    """Last change of a person's place in line.
-
-    `people` is how many people the event affected at that time. `own` means that the person was one
-    of them.
-    """
-
-    event: EventType
-    at: datetime
-    people: int = 1
-    own: bool = False
 
 
 def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
@@ -107,14 +99,13 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
     order = "in the order in which they joined"
     lot = []
     if draw:
+        coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
         order = "in the drawn order, and then in the order in which people joined"
         lot = [
             f"Applications until {draw} count the same, whoever comes first. Then the order of"
             " everyone in line is drawn by lot, and the people at the front are offered the"
             " seats. Anybody in line can check the draw."
         ]
-    if draw:
-        coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
     second = ""
     if policy.penalty_places and policy.max_decays not in (0, 1):
         second = f"; after a second miss, {policy.places_lost(2):,} people pass you, and so on"
@@ -135,6 +126,18 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         "After a miss, you are not offered a seat for"
         f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
         " meanwhile go to people behind you.",
+        *_explain_passes(policy),
+    ]
+
+
+def _explain_passes(policy: Policy) -> list[str]:
+    if not policy.max_passes:
+        return []
+    times = "twice" if policy.max_passes > 1 else "once"
+    return [
+        f"You can pass your turn {times}, before the offer or while it is open. It is no miss and"
+        " you keep your place, but seats that open in the"
+        f" {long_duration(policy.cooldown_seconds)} after it go to people behind you."
     ]
 
 
@@ -180,48 +183,6 @@ def explain_doing_nothing(standing: ExplainedStanding, zone: tzinfo = UTC) -> st
     return standing.ending.advice
 
 
-def explain_moved_position(change: PlaceChange) -> str:
-    """Explain the last change of a person's place in line."""
-    if change.own:
-        return _OWN_CHANGES.get(change.event, "")  # an offer: they wait no longer
-    who = "Someone"
-    if change.people > 1:
-        who = capitalized(count_in_words(change.people, "person", "people"))
-    by = number_in_words(change.people)
-    match change.event:
-        case EventType.PROMOTED:
-            were = plural(change.people, "was", "were")
-            return f"{who} ahead of you {were} offered a seat, so you moved up by {by}."
-        case EventType.VERIFIED:
-            came = plural(change.people, "has", "have")
-            return (
-                f"{who} who joined before you {came} verified their email address. You moved back"
-                f" by {by}."
-            )
-        case EventType.REINSTATED:
-            are = plural(change.people, "is", "are")
-            return (
-                f"{who} {are} ahead of you again, because the company cancelled their missed"
-                f" deadline or a decision. You moved back by {by}."
-            )
-        case EventType.APPLIED | EventType.DECAYED:
-            came = plural(change.people, "has", "have")
-            return (
-                f"{who} {came} joined ahead of you, because your miss cost you places. You moved"
-                f" back by {by}."
-            )
-    return f"{who} ahead of you left the line, so you moved up by {by}."
-
-
-_OWN_CHANGES = {
-    EventType.APPLIED: "You joined the line.",
-    EventType.VERIFIED: "Your email address was verified, so you have your place in line.",
-    EventType.PLACED: "The order was drawn by lot, and this gave you your place.",
-    EventType.DECAYED: "You missed a deadline, so your place is further back now.",
-    EventType.REINSTATED: "The company gave you back the place you had before.",
-}
-
-
 def _explain_place_behind(policy: Policy, misses: int) -> str:
     places = policy.places_lost(misses)
     if not places:
@@ -265,9 +226,15 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         )
     elif standing.job_status == "PAUSED":
         turn += " The company has paused this job. Nobody is offered a seat until it resumes."
+    return turn + _explain_wishes(standing, zone)
+
+
+def _explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
+    turn = ""
     if standing.is_cooling:
         until = time_in_words(standing.eligible_at, zone)
-        turn += f" Because you missed a deadline, you are not offered a seat before {until}."
+        why = "you passed a turn" if standing.passed_at else "you missed a deadline"
+        turn += f" Because {why}, you are not offered a seat before {until}."
     if standing.is_deferring:
         until = time_in_words(standing.not_before, zone)
         turn += (
@@ -277,6 +244,8 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
     if standing.is_accepting:
         until = time_in_words(standing.accept_until, zone)
         turn += f" A seat that goes to you before {until} is yours at once: you said yes."
+    if standing.pass_next:
+        turn += " You pass your next turn: that seat goes to the person behind you."
     return turn
 
 

@@ -225,8 +225,8 @@ def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
         Cause.COOL_DOWNS,
         "Nobody who waits can be promoted yet.",
         f"{_free_status(facts)}. Nobody can be promoted during the cool-down after a missed"
-        " deadline, or before a date that they chose. Everybody keeps their place in line.",
-        "A new applicant who has never missed a deadline here gets one.",
+        " deadline or a passed turn, or before a date that they chose. All keep their places.",
+        "A new applicant, without a cool-down from an earlier application, gets one.",
         "The first person can be promoted again",
         facts.first_eligible,
     )

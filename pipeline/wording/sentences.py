@@ -35,13 +35,10 @@ from pipeline.wording.english import (
     time_in_words,
 )
 from pipeline.wording.event_words import REASON_WORDS
+from pipeline.wording.wish_words import ACCEPT_UNTIL, NOT_BEFORE, PASS_NEXT, WISH_SENTENCES
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
-# The name in an event's data of the time before which the person wants no seat.
-NOT_BEFORE = "not_before"
-# The name of the time until which the person accepts a seat in advance.
-ACCEPT_UNTIL = "accept_until"
 
 
 class DescribedEvent(Protocol):
@@ -142,18 +139,6 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The order of everyone in line was drawn by lot, and this gave {they} {their} place. "
         "People who apply later join behind."
     ),
-    (EventType.DEFERRED, NOT_BEFORE): (
-        "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
-        "that open earlier go to people behind."
-    ),
-    (EventType.DEFERRED, None): "{They} can be offered a seat at any time again.",
-    (EventType.PREACCEPTED, ACCEPT_UNTIL): (
-        "{They} said yes in advance: a seat that opens for {they} before {accept_until} is "
-        "confirmed at once. The place in line stays the same."
-    ),
-    (EventType.PREACCEPTED, None): (
-        "{They} took back {their} yes in advance. {They} will be asked to confirm a seat."
-    ),
     (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
         "{They} withdrew the application and left the line."
     ),
@@ -215,6 +200,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The company moved the clock of its sandbox forward by {moved}. What fell due in that time "
         "follows, each event at its own time."
     ),
+    **WISH_SENTENCES,
 }
 
 
@@ -227,7 +213,8 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     cooldown = ""
     if eligible_at is not None:
         until = time_in_words(eligible_at, zone, seconds=seconds)
-        cooldown = f" After a miss, {words['they']} cannot be promoted again before {until}."
+        after = "a pass" if "passed_at" in event.data else "a miss"
+        cooldown = f" After {after}, {words['they']} cannot be promoted again before {until}."
     facts = {
         "applied": (
             f"{words['They']} {words['were']} put forward by the company"
@@ -268,7 +255,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
 
 
 # The names in an event's data by which its sentence differs.
-_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, NOT_BEFORE, ACCEPT_UNTIL)
+_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, NOT_BEFORE, ACCEPT_UNTIL, PASS_NEXT)
 
 
 def _are_times_of_sentence_near(event: DescribedEvent) -> bool:

@@ -87,6 +87,7 @@ WHY = {"text": "Why?"}
 STANDS = {"answer": "UPHELD", "reason": "DECISION_STANDS"}
 NO_CONTEST = "/applications/{application}/contests/00000000-0000-7000-8000-000000000000/answer"
 ANY_TIME = {"not_before": None}
+NEXT = {"pass_next": True}
 ASKED = {"accept_until": None}
 GUESS = {"email": "bob@example.org", "code": "123456"}
 NOTED = "/jobs/{job}/verify?seq=1&hash=" + "0" * 64
@@ -128,6 +129,8 @@ EXPECTED: list[tuple[str, str, Any, tuple[int, ...]]] = [
     ("GET", "/contests", None, (401, 401, 403, 403, 200, 200, 200)),
     ("post", "/applications/{application}/defer", ANY_TIME, (401, 401, 409, 404, 403, 403, 404)),
     ("post", "/applications/{application}/preaccept", ASKED, (401, 401, 409, 404, 403, 403, 404)),
+    ("post", "/applications/{application}/pass", None, (401, 401, 409, 404, 403, 403, 404)),
+    ("post", "/applications/{application}/pass-next", NEXT, (401, 401, 409, 404, 403, 403, 404)),
     ("post", "/applications/{application}/withdraw", None, (401, 401, 200, 404, 403, 403, 404)),
     ("post", "/applications/{application}/remove", REMOVED, (401, 401, 403, 404, 403, 200, 404)),
     ("post", "/applications/{application}/reinstate", BACK, (401, 401, 403, 404, 403, 409, 404)),

@@ -60,6 +60,7 @@ BESIDES = {
         "NOT_CONTESTABLE",
         "NOT_DEFERRABLE",
         "NOT_PREACCEPTABLE",
+        "NOT_PASSABLE",
         "NOT_REINSTATABLE",
         "PERSON_ERASED",
         "SANDBOX_FULL",

@@ -36,6 +36,7 @@ PRESSED = {
     "answer_contest": "test_an_end_is_looked_at_again",
     "defer_mine": "test_an_applicant_wants_no_seat_before_a_date",
     "preaccept_mine": "test_an_applicant_says_yes_in_advance",
+    "pass_mine": "test_an_applicant_passes_the_next_turn",
     "demo_sign_in": "test_the_steps_of_the_readme_take_three_minutes",
     "choose_company_emails": "test_a_member_chooses_their_emails",
     "confirm_mine": STORIES,

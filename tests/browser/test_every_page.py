@@ -85,7 +85,7 @@ APPLICANT: dict[str, Where] = {
     "my_application": _mine,
     "check_receipt": _mine,
     "contest_mine": lambda world: {"application_id": world.ended.id},
-    **dict.fromkeys(("defer_mine", "preaccept_mine"), World.ids_of_my_place),
+    **dict.fromkeys(("defer_mine", "preaccept_mine", "pass_mine"), World.ids_of_my_place),
     **dict.fromkeys(("my_places", "my_receipt", "take_over"), _mine),
     "withdraw_mine": _mine,
     **dict.fromkeys(("my_data", "my_devices", "erase_me"), _nothing),

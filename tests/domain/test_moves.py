@@ -25,7 +25,11 @@ from pipeline.domain.states import (
 )
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
-from pipeline.line.misses import give_missed_place_back, read_last_miss
+from pipeline.line.misses import (
+    give_missed_place_back,
+    read_last_miss,
+    read_place_before_offer,
+)
 from pipeline.line.moves import make_move
 from pipeline.line.write import write
 from pipeline.models import Application, Event
@@ -50,6 +54,9 @@ INACTIVE                REINSTATE    WAITLIST                REINSTATED         
 WAITLIST                PLACE        WAITLIST                PLACED             -
 WAITLIST                DEFER        WAITLIST                DEFERRED           -
 WAITLIST                PREACCEPT    WAITLIST                PREACCEPTED        -
+WAITLIST                ASK_PASS     WAITLIST                PASS_ASKED         -
+WAITLIST                PASS         WAITLIST                PASSED             -
+PENDING_ACKNOWLEDGMENT  PASS         WAITLIST                PASSED             -
 WAITLIST                WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
 PENDING_ACKNOWLEDGMENT  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
 ACTIVE                  WITHDRAW     INACTIVE                WITHDRAWN          WITHDRAWN
@@ -75,10 +82,11 @@ def ids(pair: tuple[Any, ...]) -> str:
     return " ".join(str(word) for word in pair)
 
 
+WISHES = (Move.DEFER, Move.PREACCEPT, Move.ASK_PASS)
 # Moves of which one needs the other half of all applications.
 OF_UNVERIFIED = {"VERIFY", "EXPIRE"}
 OF_VERIFIED = set("SEAT OFFER PROMOTE ACKNOWLEDGE EXTEND REINSTATE DEFER PREACCEPT".split())
-OF_VERIFIED |= {"CONTEST", "ANSWER_CONTEST"}
+OF_VERIFIED |= {"ASK_PASS", "PASS", "CONTEST", "ANSWER_CONTEST"}
 
 
 @pytest.mark.parametrize("verified", [True, False, None])
@@ -170,8 +178,15 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
                 job, row, read_last_miss(row), actor=factories.RECRUITER, facts=facts
             )
         else:
-            wishes = pair[1] in (Move.DEFER, Move.PREACCEPT)
+            passes, waits = pair[1] == Move.PASS, pair[0] == Status.WAITLIST
+            wishes = pair[1] in WISHES or (passes and not waits)
             actor = factories.owner_of(person) if wishes else SYSTEM
+            row.pass_next = pair[1] == Move.ASK_PASS or (passes and waits)
+            if passes and waits:
+                make_move(job, row, Move.ASK_PASS, actor=factories.owner_of(person))
+            elif passes:
+                row.ticket, row.tie = read_place_before_offer(row)
+                job.head_ticket = min(job.head_ticket, row.ticket)
             make_move(job, row, Move(pair[1]), actor=actor, facts=facts)
         fill_seats(job)
         write(job)
@@ -209,6 +224,8 @@ def test_an_illegal_move_changes_nothing(pair: tuple[Status, Move]) -> None:
         (False, Move.REINSTATE),
         (False, Move.DEFER),
         (False, Move.PREACCEPT),
+        (False, Move.ASK_PASS),
+        (False, Move.PASS),
     ],
 )
 def test_only_the_unverified_are_verified_or_expire_and_nobody_unverified_is_promoted(

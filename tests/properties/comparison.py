@@ -114,6 +114,7 @@ def _told(row: Application | PastPlace, passed: timedelta) -> tuple[Any, ...]:
         row.eligible_at,
         row.not_before,
         row.accept_until,
+        row.passed_at,
         row.verify_by,
         row.acknowledge_by,
         row.applied_at,
@@ -122,7 +123,8 @@ def _told(row: Application | PastPlace, passed: timedelta) -> tuple[Any, ...]:
         row.status_since,
     )
     plain = (row.status, row.ticket, row.tie, row.decay_count, row.deadline_extended)
-    return (*plain, *(_later(moment, passed) for moment in times))
+    passes = (row.passes_used, row.pass_next)
+    return (*plain, *passes, *(_later(moment, passed) for moment in times))
 
 
 def _expected(who: Standing) -> tuple[Any, ...]:
@@ -130,6 +132,7 @@ def _expected(who: Standing) -> tuple[Any, ...]:
         who.eligible_at,
         who.not_before,
         who.accept_until,
+        who.passed_at,
         who.verify_by,
         who.deadline,
         who.applied_at,
@@ -137,7 +140,16 @@ def _expected(who: Standing) -> tuple[Any, ...]:
         who.acknowledged_at,
         who.since,
     )
-    return (who.status, who.ticket, who.tie, who.misses, who.extended, *times)
+    return (
+        who.status,
+        who.ticket,
+        who.tie,
+        who.misses,
+        who.extended,
+        who.passes,
+        who.pass_next,
+        *times,
+    )
 
 
 def _later(moment: datetime | None, passed: timedelta) -> datetime | None:

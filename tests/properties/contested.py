@@ -53,14 +53,16 @@ def give_back(model: Model, who: Standing) -> None:
         who.asks = False
         model.write("CONTEST_ANSWERED", who, **ENDED)
     removed, before = who.outcome in ("REMOVED", "REJECTED"), who.status
-    cause, place = (who.end, who.end_place) if removed else (who.miss, who.before_offer)
+    cause, place = (who.end, who.end_place) if removed else (who.miss, who.miss_place)
     rest = [p for p in model.queue if p is not who]
     if not removed:
-        who.misses, who.eligible_at = who.misses - 1, None
+        who.misses, who.eligible_at = who.misses - 1, who.eligible_at if who.passed_at else None
     who.outcome = who.ended_at = None
     who.status, who.since, who.given_back = "WAITLIST", model.now, True
     # Whoever was in a cool-down when the company removed them has just missed, as before.
-    who.last_event = "DECAYED" if who.eligible_at and who.promoted_at else "REINSTATED"
+    who.last_event = "REINSTATED"
+    if who.eligible_at and who.promoted_at and not who.passed_at:
+        who.last_event = "DECAYED"
     who.ticket, who.tie = place
     who.to_be_passed_by = max(0, who.ticket - model.next_ticket)
     model.queue = sorted([*rest, who], key=lambda p: (p.ticket, p.tie))

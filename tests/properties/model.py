@@ -95,6 +95,7 @@ class Model:
             if to == "PENDING_ACKNOWLEDGMENT" or (to == "ACTIVE" and before is None):
                 who.before_offer = (who.ticket or joins_at, who.tie or len(self.log) + 1)
         who.ticket = who.tie = who.not_before = who.accept_until = None
+        who.pass_next = False
         who.status, who.last_event = to, event
         if to == "WAITLIST":
             self.enqueue(who)
@@ -122,7 +123,7 @@ class Model:
             person.to_be_passed_by -= 1
 
     def offer(self, who: Standing) -> None:
-        who.promoted_at, who.eligible_at = self.now, None
+        who.promoted_at, who.eligible_at, who.passed_at = self.now, None, None
         who.deadline = after_running(self, self.now, self.policy["acknowledgment_window_seconds"])
 
     def verify(self, who: Standing) -> None:
@@ -137,7 +138,7 @@ class Model:
         deadline, most = who.deadline, self.policy["max_decays"]
         who.misses += 1
         who.eligible_at = self.now + timedelta(seconds=self.policy["cooldown_seconds"])
-        who.given_back = False
+        who.given_back, who.miss_place = False, who.before_offer
         if most is not None and who.misses > most:
             self.end(who, "LAPSED", "LAPSED", effective=deadline)
             who.miss = who.end
@@ -198,8 +199,10 @@ class Model:
         who = Standing(id, person, self.now)
         known = [p for p in before if not p.verify_by]
         who.misses = max([p.misses for p in known], default=0)
-        ends = [p.eligible_at for p in known if p.eligible_at and p.eligible_at > self.now]
-        who.eligible_at = max(ends, default=None)
+        who.passes = max([p.passes for p in known], default=0)
+        ends = [p for p in known if p.eligible_at and p.eligible_at > self.now]
+        last = max(ends, key=lambda p: p.eligible_at or self.now, default=who)
+        who.eligible_at, who.passed_at = last.eligible_at, last.passed_at
         self.people.append(who)
         if not verified:
             who.verify_by = self.now + timedelta(hours=24)

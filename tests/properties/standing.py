@@ -23,6 +23,9 @@ class Standing:
     eligible_at: datetime | None = None
     not_before: datetime | None = None
     accept_until: datetime | None = None
+    passes: int = 0
+    pass_next: bool = False
+    passed_at: datetime | None = None
     verify_by: datetime | None = None
     deadline: datetime | None = None
     extended: bool = False
@@ -33,6 +36,7 @@ class Standing:
     last_event: str = ""
     before_offer: tuple[int, int] = (0, 0)
     miss: int | None = None
+    miss_place: tuple[int, int] = (0, 0)
     given_back: bool = False
     end: int | None = None
     end_place: tuple[int, int] = (0, 0)

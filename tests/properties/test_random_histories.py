@@ -35,6 +35,7 @@ from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
 from tests.properties.contest_rules import ContestRules
+from tests.properties.pass_rules import PassRules
 from tests.properties.planned import Planned, cancel, plan
 from tests.properties.quiet import NONE
 from tests.properties.standing import Standing
@@ -65,6 +66,7 @@ VALUES = {
     "penalty_places": [0, 1, 2, 5],
     "max_decays": [0, 1, 3, None],
     "cooldown_seconds": [1, 30, 3_600],
+    "max_passes": [0, 1, 2, 2],
 }
 # Whatever the time is, one of the first two is quiet now.
 QUIET = [
@@ -84,7 +86,7 @@ rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
 
 
-class History(ContestRules, RuleBasedStateMachine):
+class History(ContestRules, PassRules, RuleBasedStateMachine):
     """One job, everything that can happen to it, and the model beside it."""
 
     replayed = 0

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.services.defer import defer
 from pipeline.services.preaccept import preaccept
+from tests.properties.passes import pass_a_turn
 from tests.properties.planned import Refused
 
 if TYPE_CHECKING:
@@ -37,12 +38,20 @@ def wish(model: Model, who: Standing, name: str, until: datetime | None) -> None
     if until and not timedelta() < until - model.now <= timedelta(days=MOST_DAYS[name]):
         raise Refused(REFUSALS[name])
     setattr(who, name, until)
+    if until and name == "accept_until":
+        who.pass_next = False
     seq = model.write(EVENTS[name], who, before="WAITLIST", after="WAITLIST")
     model.fill(seq if name == "not_before" else None)
 
 
 def promote(model: Model, who: Standing, because: int | None) -> None:
-    """Offer a seat, or hand it over at once to somebody who said yes in advance."""
+    """Offer a seat, or hand it over at once to somebody who said yes in advance.
+
+    Who asked to pass this turn passes it.
+    """
+    if who.pass_next:
+        pass_a_turn(model, who, because)
+        return
     accepts = who.accept_until is not None and who.accept_until > model.now
     seq = model.step(who, "PROMOTED", "PENDING_ACKNOWLEDGMENT", cause=because)
     if accepts:

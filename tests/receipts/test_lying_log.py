@@ -67,6 +67,23 @@ def move_while_saying_yes(rows: Rows, line: list[Application]) -> None:
     add(rows, line[2], "PREACCEPTED", "WAITLIST", ticket=0)
 
 
+def pass_what_nobody_asked_to_pass(rows: Rows, line: list[Application]) -> None:
+    add(rows, line[1], "PASSED", "WAITLIST", passes_used=1)
+
+
+def pass_to_another_place(rows: Rows, line: list[Application]) -> None:
+    gone = {"ticket": None, "tie": None}
+    add(rows, line[0], "PROMOTED", "PENDING_ACKNOWLEDGMENT", deadline="2999-01-01", **gone)
+    add(rows, line[0], "PASSED", "WAITLIST", ticket=0, tie=5, deadline=None, passes_used=1)
+
+
+def pass_too_late(rows: Rows, line: list[Application]) -> None:
+    place = {name: said_of(rows, line[0])["data"][name] for name in ("ticket", "tie")}
+    gone = dict.fromkeys(place)
+    add(rows, line[0], "PROMOTED", "PENDING_ACKNOWLEDGMENT", deadline="1999-01-01", **gone)
+    add(rows, line[0], "PASSED", "WAITLIST", deadline=None, passes_used=1, **place)
+
+
 def give_back_what_nobody_held(rows: Rows, line: list[Application]) -> None:
     add(rows, line[2], "REINSTATED", "WAITLIST", ticket=0)
 
@@ -118,6 +135,12 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
         (move_while_verifying, "verified an address and changed the place"),
         (move_while_deferring, "deferred a turn and changed the place"),
         (move_while_saying_yes, "said yes and changed the place"),
+        (pass_what_nobody_asked_to_pass, "passed a turn unasked"),
+        (
+            pass_to_another_place,
+            "passed a turn unasked, too late or too often",
+        ),
+        (pass_too_late, "passed a turn unasked, too late"),
         (give_back_what_nobody_held, "gave back a place that this person never held"),
         (count_a_miss_too_early, "counts as missed a deadline that had not passed"),
         (move_while_contested, "noted an end and changed the place"),

@@ -19,6 +19,8 @@ from pipeline.services.answer_contest import answer_contest
 from pipeline.services.contest import contest
 from pipeline.services.defer import defer
 from pipeline.services.lifecycle import open_job, pause_job
+from pipeline.services.pass_next import pass_next
+from pipeline.services.pass_offer import pass_offer
 from pipeline.services.preaccept import preaccept
 from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
@@ -118,6 +120,14 @@ def _preaccept(job: UUID, chance: Random) -> None:
         preaccept(application_id=person.id, accept_until=until, actor=actor)
 
 
+def _pass(job: UUID, chance: Random) -> None:
+    if person := _one(job, chance, "PENDING_ACKNOWLEDGMENT"):
+        pass_offer(application_id=person.id, actor=factories.owner_of(person))
+    elif person := _one(job, chance, "WAITLIST"):
+        wanted = chance.random() < 0.8
+        pass_next(application_id=person.id, wanted=wanted, actor=factories.owner_of(person))
+
+
 def _wait(job: UUID, chance: Random) -> None:
     let_time_pass(job, chance.choice((30, factories.COOLDOWN, factories.WINDOW, 24 * 3_600)))
     factories.settle_all()
@@ -142,6 +152,8 @@ STEPS: list[Callable[[UUID, Random], None]] = [
     _withdraw,
     _defer,
     _preaccept,
+    _pass,
+    _pass,
     _hire,
     _wait,
     _wait,

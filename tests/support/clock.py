@@ -19,6 +19,7 @@ APPLICATION_TIMES = [
     "eligible_at",
     "not_before",
     "accept_until",
+    "passed_at",
     "acknowledge_by",
     "verify_by",
     "applied_at",

@@ -10,21 +10,20 @@ import pytest
 
 from jobs.policies import DAY, Policy
 from pipeline.domain.states import EventType, Outcome, Status
-from pipeline.wording.event_words import ENDING_WORDS
+from pipeline.wording.ending_words import ENDING_WORDS
 from pipeline.wording.explanations import (
     ExplainedStanding,
-    PlaceChange,
     explain_doing_nothing,
     explain_line,
-    explain_moved_position,
 )
+from pipeline.wording.moved_positions import PlaceChange, explain_moved_position
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 
 
 def rules(capacity: int = 3, **policy: Any) -> str:
     sentences = explain_line(Policy(**policy), capacity)
-    assert len(sentences) == 6
+    assert len(sentences) == 7
     assert all(each.endswith(".") for each in sentences)
     return " ".join(sentences)
 
@@ -144,6 +143,8 @@ def test_every_end_says_what_can_be_done(outcome: Outcome) -> None:
         (PlaceChange(EventType.REINSTATED, NOW), "Someone is ahead of you again"),
         (PlaceChange(EventType.REINSTATED, NOW, 2), "Two people are ahead of you again"),
         (PlaceChange(EventType.REINSTATED, NOW, own=True), "gave you back the place"),
+        (PlaceChange(EventType.PASSED, NOW), "Someone who passed a turn is ahead of you again"),
+        (PlaceChange(EventType.PASSED, NOW, own=True), "You passed a turn, and kept your place."),
     ],
 )
 def test_a_change_of_place_has_a_reason(change: PlaceChange, words: str) -> None:

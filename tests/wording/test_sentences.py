@@ -28,13 +28,12 @@ from pipeline.domain.states import (
 from pipeline.line.event_log import logged_time
 from pipeline.wording.contest_words import CONTEST_REASON_WORDS
 from pipeline.wording.sentences import (
-    ACCEPT_UNTIL,
     AFTER_REMOVAL,
-    NOT_BEFORE,
     SENTENCES,
     Reader,
     sentence,
 )
+from pipeline.wording.wish_words import ACCEPT_UNTIL, NOT_BEFORE, PASS_NEXT
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -117,6 +116,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.ACKNOWLEDGED, VIA_KEY), (EventType.WITHDRAWN, VIA_KEY)}
     possible.add((EventType.APPLIED, DRAW_AT))
     possible |= {(EventType.DEFERRED, NOT_BEFORE), (EventType.PREACCEPTED, ACCEPT_UNTIL)}
+    possible.add((EventType.PASS_ASKED, PASS_NEXT))
     possible |= {(EventType.PROMOTED, ACCEPTED_UNTIL), (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL)}
     possible |= {(EventType.CONTEST_ANSWERED, each) for each in ContestAnswer}
     possible.add((EventType.REINSTATED, AFTER_REMOVAL))

@@ -51,7 +51,8 @@ DESCRIPTIONS = {
     "code": "Machine-readable code of the problem or the refused field.",
     "concurrent_runs": "Limit of concurrent runs across all companies; null for no limit.",
     "confirmed": "Must be true for a sensitive type.",
-    "cooldown_seconds": "Seconds after a miss in which a person cannot be promoted.",
+    "cooldown_seconds": "Seconds after a miss or a pass in which a person cannot be promoted.",
+    "max_passes": "Turns that a person can pass without a miss: 0, 1 or 2.",
     "count": "Number of them.",
     "counted_events": "How many events were counted, the last ones.",
     "counted_since": "The time of the first of them.",
@@ -68,6 +69,8 @@ DESCRIPTIONS = {
     "updated_at": "When the line, its texts or what the company attached last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
     "accept_until": "Until then, a seat for the person is confirmed at once; null if that is over.",
+    "pass_next": "Whether the person passes the next turn.",
+    "passes_used": "Turns that the person has passed. They follow a person who applies again.",
     "not_before": "Until then, the person wants no seat; null if it has passed or was never asked.",
     "asked_at": "When the person asked.",
     "answer": "What the company answered: it stays (UPHELD) or changes (CHANGED). DROPPED: the "

@@ -73,6 +73,8 @@ urlpatterns = [
     path("applications/<uuid:application_id>/remove", decisions.RemovalDecision.as_view()),
     path("applications/<uuid:application_id>/defer", wishes.Defer.as_view()),
     path("applications/<uuid:application_id>/preaccept", wishes.Preaccept.as_view()),
+    path("applications/<uuid:application_id>/pass", wishes.PassOffer.as_view()),
+    path("applications/<uuid:application_id>/pass-next", wishes.PassNext.as_view()),
     path("applications/<uuid:application_id>/reinstate", decisions.ReinstatementDecision.as_view()),
     path("applications/<uuid:application_id>/contests", contests.Contests.as_view()),
     path(

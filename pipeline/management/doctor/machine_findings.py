@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from django.apps import apps
 from django.conf import settings
+from django.contrib.staticfiles.apps import StaticFilesConfig
 from django.contrib.staticfiles.finders import get_finders
 from django.contrib.staticfiles.storage import staticfiles_storage
 
@@ -70,7 +70,7 @@ def machine_static_file_findings() -> Iterator[Finding]:
                 "Run manage.py collectstatic, then restart the web servers.",
             )
         return
-    ignored = apps.get_app_config("staticfiles").ignore_patterns
+    ignored = StaticFilesConfig.ignore_patterns
     names = {path for finder in get_finders() for path, _ in finder.list(ignored)}
     collected = getattr(staticfiles_storage, "hashed_files", {})
     if missing := sorted(names - collected.keys()):

@@ -39,7 +39,7 @@ from pipeline.services.acknowledge import acknowledge
 from pipeline.services.rename import rename
 from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
-from pipeline.wording.explanations import explain_moved_position
+from pipeline.wording.moved_positions import explain_moved_position
 
 LAST_EVENTS = 50
 CONFIRMED = "Seat confirmed. The company will now review your application."

@@ -63,6 +63,9 @@ class ApplicationCard:
             eligible_at=application.eligible_at,
             not_before=application.not_before,
             accept_until=application.accept_until,
+            pass_next=application.pass_next,
+            passes=application.passes_used,
+            passed_at=application.passed_at,
             verify_by=application.verify_by,
             draw_at=job.draw_at if job.awaits_draw else None,
         )
@@ -106,6 +109,11 @@ class ApplicationCard:
         legal = {(self.standing.status, move) for move in (Move.DEFER, Move.PREACCEPT)}
         waits = _state_of_card(self.standing) in (CardState.DRAWING, CardState.WAITING)
         return legal <= MOVES.keys() and waits
+
+    @property
+    def may_pass(self) -> bool:
+        """Tell whether the owner can pass the offer that is open, or the next turn."""
+        return (self.may_confirm or self.may_wish) and self.standing.passes_left > 0
 
     @property
     def may_verify(self) -> bool:

@@ -1,7 +1,7 @@
-"""The page behind an emailed link: one button that confirms the offered seat.
+"""The page behind an emailed link: its buttons confirm the offered seat, or pass the turn.
 
-Opening the page changes nothing, because mail scanners open links. Only the button signs the owner
-in, and only while the offer is open. The button sends the token in the body, so that no log of
+Opening the page changes nothing, because mail scanners open links. Only a button signs the owner
+in, and only while the offer is open. It sends the token in the body, so that no log of
 refused requests contains a valid one.
 """
 
@@ -27,11 +27,13 @@ from pipeline.mail.links import LinkedOffer, read_offer_link_token
 from pipeline.notifications.applicant_emails import zone_for_applicant_emails
 from pipeline.pages.applicant.application import CONFIRMED
 from pipeline.pages.applicant.application_card import ApplicationCard
+from pipeline.pages.applicant.wishes import PASSED
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_current_offer
 from pipeline.selectors.people import read_person
 from pipeline.services.acknowledge import acknowledge
+from pipeline.services.pass_offer import pass_offer
 from pipeline.services.verify import verify_applications_of
 from pipeline.web.middleware import ZONE_COOKIE
 
@@ -42,6 +44,7 @@ class LinkState(Enum):
     OPEN = "open"
     DONE = "done"  # already confirmed
     NEWER = "newer"  # a newer offer is open
+    PASSED = "passed"
     LATE = "late"  # the deadline passed
     OVER = "over"  # the application ended
 
@@ -49,14 +52,14 @@ class LinkState(Enum):
 @never_cache
 @require_safe
 def confirm_offer(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the offer and its button, or why there is none."""
+    """Show the offer and its buttons, or why there are none."""
     return _confirm_page(request, token)
 
 
 @never_cache
 @require_POST
 def confirm_by_button(request: HttpRequest) -> HttpResponse:
-    """Confirm the seat and sign its owner in.
+    """Confirm the seat, or pass the turn with `pass`, and sign its owner in.
 
     An outdated link signs nobody in, and neither does one from a sandbox.
     """
@@ -66,18 +69,19 @@ def confirm_by_button(request: HttpRequest) -> HttpResponse:
     if offer is None or found is None or found[1] is not LinkState.OPEN:
         return _confirm_page(request, token, refused=True)
     person_id = found[0].application.applicant_id
+    verb, said = (pass_offer, PASSED) if "pass" in request.POST else (acknowledge, CONFIRMED)
     try:
         actor = Actor(ActorKind.APPLICANT, person_id)
-        acknowledge(application_id=offer.application_id, actor=actor)
+        verb(application_id=offer.application_id, actor=actor)
     except LineError:  # the deadline passed or the application ended in between
         return _confirm_page(request, token, refused=True)
     if found[0].seen.is_test:  # whoever reads a sandbox's emails is not the person
-        messages.success(request, CONFIRMED)
+        messages.success(request, said)
         return redirect("confirm_offer", token)
     browser.sign_in_browser(request, read_person(person_id))
     remember_applicant_time_zone(person_id, timezone.get_current_timezone_name())
     verify_applications_of(person_id)
-    messages.success(request, CONFIRMED)
+    messages.success(request, said)
     response = redirect("my_application", offer.application_id)
     browser.forget_address_in_browser(response)
     return response
@@ -123,4 +127,6 @@ def _offer_to_confirm(offer: LinkedOffer) -> tuple[ApplicationCard, LinkState] |
         return card, LinkState.OPEN if is_newest else LinkState.NEWER
     if card.standing.status is Status.ACTIVE:
         return card, LinkState.DONE
+    if card.state == "waiting" and card.application.passed_at:
+        return card, LinkState.PASSED
     return card, LinkState.OVER if card.state in ("ended", "closing") else LinkState.LATE

@@ -38,6 +38,7 @@ urlpatterns = [
     path(_MINE, application.my_application, name="my_application"),
     path(f"{_MINE}confirm/", application.confirm_my_application, name="confirm_mine"),
     path(f"{_MINE}not-before/", wishes.save_deferral_wish, name="defer_mine"),
+    path(f"{_MINE}pass/", wishes.pass_my_turn, name="pass_mine"),
     path(f"{_MINE}yes/", wishes.save_acceptance_wish, name="preaccept_mine"),
     path(f"{_MINE}look-again/", contest.contest_end_of_my_application, name="contest_mine"),
     path(f"{_MINE}name/", application.take_over_my_application, name="take_over"),

@@ -1,4 +1,4 @@
-"""Pages on which an applicant who waits asks for no seat before a time, or accepts one until then.
+"""Pages on which applicants ask for no seat before a time, accept one until then, or pass a turn.
 
 Each has one form, and a button that takes the wish back.
 """
@@ -19,7 +19,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from pipeline.domain.errors import IllegalMove, NotDeferrable, NotPreacceptable
+from pipeline.domain.errors import IllegalMove, LineError, NotDeferrable, NotPreacceptable
 from pipeline.domain.states import ACCEPT_WITHIN, DEFER_WITHIN, Actor, ActorKind
 from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
@@ -27,9 +27,19 @@ from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.forms import PlainForm, moment_of_form
 from pipeline.selectors.jobs import read_job
 from pipeline.services.defer import defer
+from pipeline.services.pass_next import pass_next
+from pipeline.services.pass_offer import pass_offer
 from pipeline.services.preaccept import preaccept
 
 NOT_WAITING = "You can only do this while you wait for a seat."
+NO_TURN = "There is no turn to pass now."
+PASSED = "You passed this turn. You keep your place in line."
+# What is said when a turn is passed, by the button.
+PASSES = {
+    "open": PASSED,
+    "next": "Saved. You pass your next turn, and keep your place in line.",
+    "keep": "Saved. You will be offered a seat when it is your turn.",
+}
 
 
 class WishForm(PlainForm):
@@ -110,6 +120,34 @@ def save_deferral_wish(request: HttpRequest, application_id: UUID) -> HttpRespon
 def save_acceptance_wish(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show and save the time until which a person accepts a seat in advance."""
     return _wish_page(request, application_id, PREACCEPTANCE)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_applicants
+def pass_my_turn(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Show what passing a turn means, and pass it.
+
+    The button says which turn: nobody whose offer has just run out passes the next one by mistake.
+    """
+    person, seen = own_application(request, application_id)
+    turn = request.POST.get("turn")
+    if turn in PASSES:
+        actor = Actor(ActorKind.APPLICANT, person.id)
+        try:
+            if turn == "open":
+                pass_offer(application_id=application_id, actor=actor)
+            else:
+                pass_next(application_id=application_id, wanted=turn == "next", actor=actor)
+        except LineError as error:
+            messages.error(request, error_message_for(error))
+        else:
+            messages.success(request, PASSES[turn])
+        return redirect("my_application", application_id)
+    card = ApplicationCard.of(seen, read_job(seen.application.job_id))
+    if not card.may_confirm and not card.may_wish:
+        messages.info(request, NO_TURN)
+        return redirect("my_application", application_id)
+    return render(request, "applicant/pass.html", {"card": card})
 
 
 def _wish_page(request: HttpRequest, application_id: UUID, wish: Wish) -> HttpResponse:

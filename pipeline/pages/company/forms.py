@@ -143,10 +143,18 @@ class PolicyForm(PlainForm):
         label=COOLDOWN,
         min_value=1,
         max_value=LONGEST_NUMBER,
-        help_text="How long after a miss a person is not offered another seat. They keep their"
-        " place in line, and seats go to others meanwhile. From 1 second to 30 days.",
+        help_text="How long after a miss or a pass a person is not offered another seat. They keep"
+        " their place in line, and seats go to others meanwhile. From 1 second to 30 days.",
     )
     cooldown_unit = _unit_form_field(COOLDOWN)
+    max_passes = _number_form_field(
+        label="Turns that a person can pass",
+        min_value=policy_limits("max_passes")[0],
+        max_value=policy_limits("max_passes")[1],
+        help_text="They keep their place, it is no miss, and the seat goes to the next in line. No"
+        " other seat is offered to them for the length of the cool-down. 0 means that nobody can"
+        " pass.",
+    )
 
     def clean(self) -> dict[str, Any]:
         """Add both durations in seconds to the cleaned data."""

@@ -17,8 +17,8 @@ from pipeline.wording.english import count, long_duration
 from pipeline.wording.explanations import explained_quiet_hours
 
 QUIET_FIELDS = {"quiet_from", "quiet_to", "quiet_weekends", "quiet_time_zone"}
-MISS_FIELDS = {"penalty_places", "max_decays", "cooldown", "cooldown_unit"}
-MISS_RULES = ("penalty_places", "max_decays", "cooldown_seconds")
+MISS_FIELDS = {"penalty_places", "max_decays", "cooldown", "cooldown_unit", "max_passes"}
+MISS_RULES = ("penalty_places", "max_decays", "cooldown_seconds", "max_passes")
 WRONG = "correct the fields below"
 FRIDAY, EVENING_HOUR = 4, 18
 
@@ -77,10 +77,11 @@ def miss_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
     """Return the group of what a miss costs: folded, unless that differs from the usual."""
     if form.errors.keys() & MISS_FIELDS or not given.keys() >= {*MISS_RULES}:
         return FieldGroup(WRONG, is_open=True)
-    places, misses, seconds = (given[name] for name in MISS_RULES)
+    places, misses, seconds, passes = (given[name] for name in MISS_RULES)
     lost = f"{count(places, 'place')} lost" if places else "back of the line"
     allowed = "any number of misses" if misses is None else count(misses, "miss", "misses")
     words = f"{lost}, {allowed} allowed, cool-down of {long_duration(seconds)}"
+    words += f", {count(passes, 'pass', 'passes')}" if passes else ", nobody passes a turn"
     usual = Policy()
     is_open = any(given[name] != getattr(usual, name) for name in MISS_RULES)
     return FieldGroup(words, is_open)

@@ -11,6 +11,7 @@ from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from pipeline.api.v1.fields import (
     Address,
     Choice,
+    Flag,
     Letter,
     Line,
     Metadata,
@@ -115,6 +116,12 @@ class PreacceptanceIn(Shape):
     """A person accepts a seat that is offered before a time; null if they take that back."""
 
     accept_until = Moment(allow_null=True)
+
+
+class PassNextIn(Shape):
+    """A person passes their next turn; false if they take that back."""
+
+    pass_next = Flag()
 
 
 class ReinstatementIn(Shape):

@@ -64,6 +64,8 @@ class ApplicationOut(TypedDict):
     eligible_at: datetime | None
     not_before: datetime | None
     accept_until: datetime | None
+    pass_next: bool
+    passes_used: Count
     applied_at: datetime
     promoted_at: datetime | None
     acknowledged_at: datetime | None
@@ -113,6 +115,8 @@ def application_out(
         "eligible_at": output_if_ahead(row.eligible_at, seen.now),
         "not_before": output_if_ahead(row.not_before, seen.now),
         "accept_until": output_if_ahead(row.accept_until, seen.now),
+        "pass_next": row.pass_next,
+        "passes_used": row.passes_used,
         "applied_at": row.applied_at,
         "promoted_at": row.promoted_at,
         "acknowledged_at": row.acknowledged_at,

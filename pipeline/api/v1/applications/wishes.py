@@ -1,4 +1,4 @@
-"""Endpoints for what people who wait want of their turn."""
+"""Endpoints for what people want of their turn."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.problem_types import (
+    ACKNOWLEDGMENT_EXPIRED,
     CLOCK_MOVING,
     INVALID_TRANSITION,
     NOT_DEFERRABLE,
+    NOT_PASSABLE,
     NOT_PREACCEPTABLE,
     SANDBOX_FULL,
 )
-from pipeline.api.v1.applications.inputs import DeferralIn, PreacceptanceIn
+from pipeline.api.v1.applications.inputs import DeferralIn, PassNextIn, PreacceptanceIn
 from pipeline.api.v1.applications.outputs import ApplicationOut, application_answer
 from pipeline.domain.permissions import Action
 from pipeline.services.defer import defer
+from pipeline.services.pass_next import pass_next
+from pipeline.services.pass_offer import pass_offer
 from pipeline.services.preaccept import preaccept
 
 
@@ -71,3 +75,53 @@ class Preaccept(Endpoint):
             facts,
             preaccept(application_id=application_id, accept_until=until, actor=caller.actor),
         )
+
+
+class PassOffer(Endpoint):
+    """`/applications/{id}/pass`"""
+
+    @describes(
+        "pass_offer",
+        Tag.APPLICATIONS,
+        Action.PASS_TURN,
+        ApplicationOut,
+        refuses=(
+            INVALID_TRANSITION,
+            NOT_PASSABLE,
+            ACKNOWLEDGMENT_EXPIRED,
+            CLOCK_MOVING,
+            SANDBOX_FULL,
+        ),
+        about="The person keeps the place that they had before the offer, and it is no miss. The"
+        " seat goes to the next in line, and for `cooldown_seconds` no other one is offered to the"
+        " person. The policy says how often (`max_passes`); passes follow a person who applies"
+        " again.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Pass an offered seat. Repeating it before the next offer is harmless."""
+        caller, facts = own_application(caller_of(request), application_id, Action.PASS_TURN)
+        passed = pass_offer(application_id=application_id, actor=caller.actor)
+        return application_answer(facts, passed)
+
+
+class PassNext(Endpoint):
+    """`/applications/{id}/pass-next`"""
+
+    @describes(
+        "pass_next",
+        Tag.APPLICATIONS,
+        Action.PASS_TURN,
+        ApplicationOut,
+        takes=(PassNextIn,),
+        refuses=(INVALID_TRANSITION, NOT_PASSABLE, CLOCK_MOVING, SANDBOX_FULL),
+        about="When the person's turn comes, it is passed: the seat goes to the next in line, and"
+        " the rest is as with `/pass`. This takes back a yes in advance, and a later yes in advance"
+        " takes this back. With false, the person has the turn. Only a verified person on the"
+        " waitlist can do this.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Pass the next turn when it comes, or take that back. Repeating it is harmless."""
+        caller, facts = own_application(caller_of(request), application_id, Action.PASS_TURN)
+        wanted = endpoint_body(request, PassNextIn)["pass_next"]
+        answer = pass_next(application_id=application_id, wanted=wanted, actor=caller.actor)
+        return application_answer(facts, answer)

@@ -43,6 +43,7 @@ class PolicyIn(Shape):
     penalty_places = _integer_field_of_policy("penalty_places")
     max_decays = _integer_field_of_policy("max_decays", allow_null=True)
     cooldown_seconds = _integer_field_of_policy("cooldown_seconds")
+    max_passes = _integer_field_of_policy("max_passes")
     quiet_from = Line(max_length=5, allow_null=True, required=False)
     quiet_to = Line(max_length=5, allow_null=True, required=False)
     quiet_weekends = Flag(required=False)

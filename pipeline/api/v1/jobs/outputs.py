@@ -24,6 +24,7 @@ class PolicyOut(TypedDict):
     penalty_places: Count
     max_decays: Count | None
     cooldown_seconds: Count
+    max_passes: Count
     quiet_from: str | None
     quiet_to: str | None
     quiet_weekends: bool

@@ -29,6 +29,8 @@ class PlaceOut(TypedDict):
     eligible_at: datetime | None
     not_before: datetime | None
     accept_until: datetime | None
+    pass_next: bool
+    passes_used: Count
     applied_at: datetime
     promoted_at: datetime | None
     acknowledged_at: datetime | None
@@ -106,6 +108,8 @@ def _line_place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
         "eligible_at": output_if_ahead(place.eligible_at, as_of),
         "not_before": output_if_ahead(place.not_before, as_of),
         "accept_until": output_if_ahead(place.accept_until, as_of),
+        "pass_next": place.pass_next,
+        "passes_used": place.passes_used,
         "applied_at": place.applied_at,
         "promoted_at": place.promoted_at,
         "acknowledged_at": place.acknowledged_at,

@@ -1,0 +1,37 @@
+"""The rules of random histories in which people pass a turn."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from pipeline.services.pass_next import pass_next
+from pipeline.services.pass_offer import pass_offer
+from tests.properties.beside import Beside
+from tests.properties.passes import ask_to_pass, pass_an_offer
+from tests.support import factories
+
+picks = st.integers(0, 9)
+rarely = st.sampled_from([False, False, False, True])
+
+
+class PassRules(Beside):
+    """What can happen to the turns of people in line."""
+
+    @rule(which=picks, anybody=rarely, wanted=st.sampled_from([True, True, False]))
+    def asks_to_pass(self, which: int, anybody: bool, wanted: bool) -> None:
+        if who := self.pick(self.model.people if anybody else self.live("WAITLIST"), which):
+            actor = factories.as_applicant(who.person)
+            self.do(
+                lambda: pass_next(application_id=who.id, wanted=wanted, actor=actor),
+                lambda _: ask_to_pass(self.model, who, wanted=wanted),
+            )
+
+    @rule(which=picks, anybody=rarely)
+    def passes_an_offer(self, which: int, anybody: bool) -> None:
+        if who := self.pick(self.model.people if anybody else self.model.pending(), which):
+            actor = factories.as_applicant(who.person)
+            self.do(
+                lambda: pass_offer(application_id=who.id, actor=actor),
+                lambda _: pass_an_offer(self.model, who),
+            )

@@ -1,0 +1,163 @@
+"""Passing the next turn: asked while waiting, done when the turn comes, taken back until then."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from pipeline.domain.errors import IllegalMove, NotPassable
+from pipeline.services.defer import defer
+from pipeline.services.pass_next import MOST_ASKED
+from pipeline.services.preaccept import preaccept
+from tests.services.test_pass import offered_first, passes, passes_next
+from tests.support import factories
+from tests.support.applicants import leave
+from tests.support.clock import database_now, let_time_pass
+from tests.support.invariants import assert_line_is_sound
+from tests.support.planned_seats import planned
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_the_next_turn_is_passed_when_it_comes() -> None:
+    job_id = factories.job()
+    seated, first, second = factories.applications(job_id, 3)
+    passes_next(first)
+
+    leave(seated)
+
+    row = factories.fresh(first)
+    assert (row.status, row.ticket, row.passes_used, row.pass_next) == (
+        *("WAITLIST", first.ticket, 1),
+        False,
+    )
+    assert factories.status_of(second) == "PENDING_ACKNOWLEDGMENT"
+    left, passed, promoted = factories.events(job_id)[-3:]
+    assert (passed.event, passed.actor_kind, passed.cause_seq) == ("PASSED", "SYSTEM", left.seq)
+    assert (promoted.event, promoted.cause_seq) == ("PROMOTED", passed.seq)
+    assert_line_is_sound(job_id)
+
+
+def test_a_turn_that_has_not_come_is_not_passed() -> None:
+    job_id = factories.job()
+    seated, first, second = factories.applications(job_id, 3)
+    passes_next(second)
+
+    leave(seated)
+
+    assert factories.status_of(first) == "PENDING_ACKNOWLEDGMENT"
+    assert factories.fresh(second).pass_next
+    assert_line_is_sound(job_id)
+
+
+def test_several_seats_at_once_pass_over_who_asked() -> None:
+    job_id = factories.job()
+    _, *waiting = factories.applications(job_id, 5)
+    passes_next(waiting[0])
+    passes_next(waiting[2])
+
+    factories.alter(job_id, capacity=3)
+
+    pending = "PENDING_ACKNOWLEDGMENT"
+    assert factories.statuses(*waiting) == ["WAITLIST", pending, "WAITLIST", pending]
+    assert [factories.fresh(each).passes_used for each in waiting] == [1, 0, 1, 0]
+    assert_line_is_sound(job_id)
+
+
+def test_a_planned_seat_is_passed_too() -> None:
+    job_id = factories.job()
+    _, first, second = factories.applications(job_id, 3)
+    passes_next(first)
+    planned(job_id, seats=1, seconds=60)
+
+    let_time_pass(job_id, 61)
+    factories.settle_all()
+
+    assert factories.statuses(first, second) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    assert_line_is_sound(job_id)
+
+
+def test_the_wish_is_taken_back_until_the_turn_comes() -> None:
+    job_id = factories.job()
+    seated, first = factories.applications(job_id, 2)
+    passes_next(first)
+    assert passes_next(first).pass_next
+    passes_next(first, wanted=False)
+
+    leave(seated)
+
+    assert factories.status_of(first) == "PENDING_ACKNOWLEDGMENT"
+    assert factories.event_names(job_id).count("PASS_ASKED") == 2
+    assert_line_is_sound(job_id)
+
+
+def test_a_yes_in_advance_and_a_pass_take_each_other_back() -> None:
+    job_id = factories.job()
+    _seated, first = factories.applications(job_id, 2)
+    actor, until = factories.owner_of(first), database_now() + timedelta(days=1)
+
+    preaccept(application_id=first.id, accept_until=until, actor=actor)
+    assert passes_next(first).accept_until is None
+    said = preaccept(application_id=first.id, accept_until=until, actor=actor)
+
+    assert (said.pass_next, said.accept_until) == (False, until)
+    assert_line_is_sound(job_id)
+
+
+def test_the_first_turn_after_a_deferral_is_passed() -> None:
+    job_id = factories.job()
+    seated, first, second = factories.applications(job_id, 3)
+    until = database_now() + timedelta(days=1)
+    defer(application_id=first.id, not_before=until, actor=factories.owner_of(first))
+    passes_next(first)
+    leave(seated)
+    assert factories.fresh(first).passes_used == 0
+
+    let_time_pass(job_id, 86_401)  # the offer to the second runs out, too
+
+    factories.settle_all()
+    assert factories.fresh(first).passes_used == 1
+    assert factories.fresh(second).decay_count == 1
+    assert_line_is_sound(job_id)
+
+
+def test_a_wish_holds_though_the_rules_change() -> None:
+    job_id = factories.job()
+    seated, first, second = factories.applications(job_id, 3)
+    passes_next(first)
+    factories.alter(job_id, policy={"max_passes": 0})
+
+    leave(seated)
+
+    assert factories.statuses(first, second) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    assert_line_is_sound(job_id)
+
+
+def test_who_has_no_turn_left_cannot_ask_and_nobody_asks_without_end() -> None:
+    _, (first, second, _) = offered_first()
+    passes(first)
+
+    with pytest.raises(NotPassable, match="1 of 1"):
+        passes_next(first)
+    with pytest.raises(IllegalMove):
+        passes_next(second)  # it has an offer
+
+
+def test_it_is_asked_at_most_so_often() -> None:
+    _seated, first = factories.applications(factories.job(), 2)
+    for _ in range(MOST_ASKED):
+        passes_next(first)
+        passes_next(first, wanted=False)
+
+    with pytest.raises(NotPassable, match="20 times"):
+        passes_next(first)
+
+
+def test_nobody_unverified_asks_to_pass() -> None:
+    job_id = factories.job()
+    factories.application(job_id)
+    unverified = factories.application(job_id, verified=False)
+
+    with pytest.raises(IllegalMove):
+        passes_next(unverified)
