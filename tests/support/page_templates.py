@@ -1,7 +1,7 @@
 """What a page was rendered from (`response.context`), and nothing of what is inside it.
 
-Django tells tests of every template that it renders, with a copy of the context: a page with a table
-includes hundreds.
+Django tells tests of every template that it renders, with a copy of the context: a page with a
+table includes hundreds.
 """
 
 from __future__ import annotations
