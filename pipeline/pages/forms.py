@@ -72,11 +72,12 @@ class TimeZoneSelect(forms.Select):
     ) -> SafeString:
         """Return the list as HTML, as Django writes it."""
         given = flatatt({"name": name} | self.build_attrs(self.attrs, attrs))
-        return format_html("<select{}>\n{}\n</select>", given, _options_of_zones(str(value or "")))
+        return format_html("<select{}>\n{}\n</select>", given, time_zone_options(str(value or "")))
 
 
 @lru_cache(maxsize=16)
-def _options_of_zones(chosen: str) -> SafeString:
+def time_zone_options(chosen: str) -> SafeString:
+    """Return the options of a list of time zones as HTML."""
     return format_html_join(
         "\n",
         '  <option value="{}"{}>{}</option>',
