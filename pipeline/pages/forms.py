@@ -11,7 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.utils import flatatt
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from jobs.time_zones import time_zone_choices
 from pipeline.domain.contests import TEXT_LENGTH, cleaned_text
@@ -26,7 +26,7 @@ MESSAGES = {
     "max_length": "Enter at most %(limit_value)d characters; there are %(show_value)d now.",
     "null_characters_not_allowed": "Remove the invisible characters.",
 }
-SELECTED = mark_safe(" selected")
+SELECTED = flatatt({"selected": True})
 CHOICE = {"required": "Choose one.", "invalid_choice": "Choose one of the options."}
 # Messages of certain fields only, by error code.
 FIELD_MESSAGES: list[tuple[type[forms.Field], dict[str, str]]] = [
