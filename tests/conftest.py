@@ -21,6 +21,7 @@ pytest_plugins = (
     "tests.support.logs",
     "tests.support.members",
     "tests.support.outbox",
+    "tests.support.page_templates",
     "tests.support.passwords",
     "tests.support.push",
     "tests.support.receiver",

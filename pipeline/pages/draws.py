@@ -11,10 +11,9 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from jobs.models import Job
-from jobs.time_zones import time_zone_choices
 from pipeline.domain.draw import LONGEST_TO_DRAW, MOST_IN_DRAW
 from pipeline.models import JobTemplate
-from pipeline.pages.forms import PlainForm, moment_of_form
+from pipeline.pages.forms import PlainForm, TimeZoneField, moment_of_form
 from pipeline.wording.english import time_in_words
 
 BLANK_TIME = "[day and time of the draw]"
@@ -75,12 +74,11 @@ class DrawTimeForm(PlainForm):
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
         error_messages={"invalid": "Enter a time, like 09:00."},
     )
-    draw_zone = forms.ChoiceField(label="Time zone of the draw", required=False)
+    draw_zone = TimeZoneField(label="Time zone of the draw", required=False)
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         fields: dict[str, Any] = self.fields
-        fields["draw_zone"].choices = time_zone_choices()
         fields["draw_zone"].initial = timezone.get_current_timezone_name()
 
     def clean(self) -> dict[str, Any]:

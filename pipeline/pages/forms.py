@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.forms.utils import flatatt
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
+from jobs.time_zones import time_zone_choices
 from pipeline.domain.contests import TEXT_LENGTH, cleaned_text
 
 SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
@@ -21,6 +26,7 @@ MESSAGES = {
     "max_length": "Enter at most %(limit_value)d characters; there are %(show_value)d now.",
     "null_characters_not_allowed": "Remove the invisible characters.",
 }
+SELECTED = flatatt({"selected": True})
 CHOICE = {"required": "Choose one.", "invalid_choice": "Choose one of the options."}
 # Messages of certain fields only, by error code.
 FIELD_MESSAGES: list[tuple[type[forms.Field], dict[str, str]]] = [
@@ -56,6 +62,36 @@ class LetterField(LinesField):
         if plain is None and len(text) <= TEXT_LENGTH:
             raise forms.ValidationError(MESSAGES["null_characters_not_allowed"])
         return text if plain is None else plain
+
+
+class TimeZoneSelect(forms.Select):
+    """List of time zones. Django would render two templates for each of its hundreds of options."""
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        """Return the list as HTML, as Django writes it."""
+        given = flatatt({"name": name} | self.build_attrs(self.attrs, attrs))
+        return format_html("<select{}>\n{}\n</select>", given, time_zone_options(str(value or "")))
+
+
+@lru_cache(maxsize=16)
+def time_zone_options(chosen: str) -> SafeString:
+    """Return the options of a list of time zones as HTML."""
+    return format_html_join(
+        "\n",
+        '  <option value="{}"{}>{}</option>',
+        ((zone, SELECTED if zone == chosen else "", label) for zone, label in time_zone_choices()),
+    )
+
+
+class TimeZoneField(forms.ChoiceField):
+    """Choice of a time zone, by name."""
+
+    widget = TimeZoneSelect
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(choices=time_zone_choices, **named)
 
 
 class PlainForm(forms.Form):

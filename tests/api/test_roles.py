@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.models import Company, Role
-from tests.api.test_access import CALLERS, EXPECTED, Scene, ask
+from tests.api.test_access import CALLERS, EXPECTED, Case, Scene, check, each_case, may_change
 from tests.support import factories
 from tests.support.callers import Callers, SessionCaller, member_caller
 
@@ -39,6 +39,10 @@ KEYS_ONLY = {"/applicants/{applicant}/tokens", "/companies/me/requests"}
 
 @pytest.fixture
 def scene(company: Company) -> Scene:
+    return scene_with_browsers(company)
+
+
+def scene_with_browsers(company: Company) -> Scene:
     """The scene of the table, with browsers."""
     scene = Scene(company)
     scene.callers = Callers(
@@ -69,14 +73,12 @@ def expected(who: str, row: Any) -> int:
     return int(statuses[CALLERS.index(AS[who])])
 
 
-@pytest.mark.parametrize("row", EXPECTED, ids=lambda row: f"{row[0]} {row[1]}")
-@pytest.mark.parametrize("who", list(AS))
-def test_each_browser_gets_what_is_its_users(scene: Scene, who: str, row: Any) -> None:
-    method, path, body, _statuses = row
+CASES_OF_BROWSERS: list[Case] = [(who, row, expected(who, row)) for row in EXPECTED for who in AS]
 
-    answer = ask(method, path, body)(scene.callers[who], scene)
 
-    assert answer.status_code == expected(who, row), answer.content
+@each_case([case for case in CASES_OF_BROWSERS if may_change(case)])
+def test_each_browser_changes_what_is_its_users(scene: Scene, case: Case) -> None:
+    check(scene, case)
 
 
 CAPACITY, POLICY = {"capacity": 2}, {"policy": {"penalty_places": 2}}

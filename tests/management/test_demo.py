@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import Counter
@@ -255,3 +256,4 @@ def test_the_thread_ends_with_its_block(monkeypatch: pytest.MonkeyPatch) -> None
         assert stepped.wait(60)
 
     assert not thread._thread.is_alive()
+    assert logging.getLogger("security").level == logging.NOTSET

@@ -29,6 +29,12 @@ def own_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+@pytest.fixture(autouse=True)
+def _short_wait_for_the_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody collects the ended processes of others, each end would take its longest."""
+    monkeypatch.setattr(supervisor, "GONE_SECONDS", 0.1)
+
+
 def test_a_program_that_always_ends_is_started_again_with_growing_pauses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

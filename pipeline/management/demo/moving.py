@@ -27,6 +27,7 @@ from pipeline.services.remove import remove
 from pipeline.services.withdraw import withdraw
 
 log = logging.getLogger(__name__)
+security = logging.getLogger("security")
 
 STEP_SECONDS = 6.0
 # After that many steps (three hours) nobody comes any more, so that a forgotten demo stays small.
@@ -43,10 +44,11 @@ class MovingJob:
         self.job_id = job_id
         self._chance = Random()  # noqa: S311  no secret
         self._ended = Event()
+        self._level = security.level
         self._thread = Thread(target=self._run, name="moving job", daemon=True)
 
     def __enter__(self) -> MovingJob:
-        logging.getLogger("security").setLevel(logging.WARNING)  # nobody really decides here
+        security.setLevel(logging.WARNING)  # nobody really decides here
         self._thread.start()
         return self
 
@@ -58,6 +60,7 @@ class MovingJob:
     ) -> None:
         self._ended.set()
         self._thread.join(STEP_SECONDS)
+        security.setLevel(self._level)
 
     def step(self) -> None:
         """Do the first thing that somebody does now: answer, decide, leave or apply."""

@@ -10,7 +10,6 @@ from django import forms
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
-from jobs.time_zones import time_zone_choices
 from pipeline.background.catalog import is_switched_off_in_catalog
 from pipeline.background.schedules import Plan
 from pipeline.pages.background.cron_descriptions import (
@@ -20,7 +19,7 @@ from pipeline.pages.background.cron_descriptions import (
     rhythm_of_cron,
 )
 from pipeline.pages.background.task_descriptions import FORMATS, describe_task_type
-from pipeline.pages.forms import PlainForm
+from pipeline.pages.forms import PlainForm, TimeZoneField
 from tasks.models import Schedule
 
 OF_JOBS = ("report.weekly", "applications.export", "log.export")
@@ -61,7 +60,7 @@ class ScheduleForm(PlainForm):
         " For example, 30 8 * * 1,4 runs every Monday and Thursday at 08:30.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    zone = forms.ChoiceField(label="Time zone", help_text="Daylight saving time is respected.")
+    zone = TimeZoneField(label="Time zone", help_text="Daylight saving time is respected.")
     catch_up = forms.BooleanField(
         label="Catch up on missed runs",
         required=False,
@@ -83,7 +82,6 @@ class ScheduleForm(PlainForm):
             keys.append(type_key)
         fields["type"].choices = [(key, describe_task_type(key)) for key in keys]
         fields["job"].choices = [*CHOOSE, *jobs]
-        fields["zone"].choices = time_zone_choices()
         if self.is_bound:
             # Only the fields that the task type and the rhythm need are required.
             given_type, rhythm = self.data.get("type"), self.data.get("rhythm")

@@ -16,13 +16,12 @@ from django.views.decorators.http import require_POST
 from uuid_utils.compat import uuid7
 
 from jobs.models import MAX_CAPACITY, JobStatus
-from jobs.time_zones import time_zone_choices
 from pipeline.domain.errors import LineError, PlannedSeatsNotFound
 from pipeline.domain.permissions import Action
 from pipeline.models import MOST_TIMES
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.error_messages import error_message_for
-from pipeline.pages.forms import PlainForm, moment_of_form
+from pipeline.pages.forms import PlainForm, TimeZoneField, moment_of_form
 from pipeline.selectors.planned_seats import planned_seats_of_job
 from pipeline.services.cancel_seats import cancel_seats
 from pipeline.services.plan_seats import SeatPlan, plan_seats
@@ -61,7 +60,7 @@ class PlannedSeatsForm(PlainForm):
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
         error_messages={"invalid": "Enter a time, like 09:00."},
     )
-    zone = forms.ChoiceField(label="Time zone")
+    zone = TimeZoneField(label="Time zone")
     times = forms.IntegerField(
         label="How many times, once a week",
         min_value=1,
@@ -70,11 +69,6 @@ class PlannedSeatsForm(PlainForm):
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
         help_text="1: only on that day. 10: on that day and the same weekday of the next 9 weeks.",
     )
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        fields: dict[str, Any] = self.fields
-        fields["zone"].choices = time_zone_choices()
 
     def clean(self) -> dict[str, Any]:
         """Refuse a time that the clocks skip. Of a time that comes twice, take the first."""
