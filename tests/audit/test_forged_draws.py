@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 from django.db import connection, transaction
 
-from pipeline.audit.verify import verify_job
+from pipeline.audit.archive import BadArchive, archive_log
+from pipeline.audit.verify import Verdict, verify_job
 from pipeline.domain import draw as rule
 from pipeline.line import draw as drawing
 from pipeline.line.event_log import logged_time
@@ -120,3 +122,16 @@ def test_a_log_that_ends_in_the_middle_of_a_draw_is_named(monkeypatch: pytest.Mo
     end = draw_in_part(job_id, monkeypatch)
 
     assert first_bad_seq(job_id) == end + 1
+
+
+def test_a_file_that_ends_in_the_middle_of_a_draw_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    job_id = lottery()
+    factories.applications(job_id, 5)
+    end, head = draw_in_part(job_id, monkeypatch), bytes(factories.row_of(job_id).chain_head)
+    said_sound = Verdict("ok", None, end, head.hex())
+    monkeypatch.setattr("pipeline.audit.archive.verify_job", lambda _job_id: said_sound)
+
+    with pytest.raises(BadArchive, match="ends before everybody has been placed"):
+        archive_log(tmp_path, job_id)
