@@ -92,7 +92,7 @@ class Policy:
         return self.penalty_places * misses
 
     def passes_left(self, passes: int) -> int:
-        """Return how many more turns a person can pass who has passed so many."""
+        """Return how many more turns a person can pass who has used that number of passes."""
         return max(0, self.max_passes - passes)
 
     def misses_left(self, misses: int) -> int | None:

@@ -22,9 +22,9 @@ def pass_fault(event: Event, place: PastPlace, before: HeldWish, policy: Mapping
     """
     held, most = HeldWish.of(place), policy.get("max_passes", 0)
     if event.event == EventType.PASS_ASKED:
-        return _pass_request_fault(event, place, held, before, most)
+        return pass_request_fault(event, place, held, before, most)
     if event.event == EventType.PASSED:
-        return _passed_turn_fault(event, held, before, policy)
+        return passed_turn_fault(event, held, before, policy)
     if event.from_status is None or event.event == EventType.PREACCEPTED:
         return "it passes a turn on joining" if held.pass_next and not event.from_status else ""
     seated, waits = place.status.holds_seat, place.status is Status.WAITLIST
@@ -39,9 +39,10 @@ def pass_fault(event: Event, place: PastPlace, before: HeldWish, policy: Mapping
     return ""
 
 
-def _pass_request_fault(
+def pass_request_fault(
     event: Event, place: PastPlace, held: HeldWish, before: HeldWish, most: int
 ) -> str:
+    """Say what is wrong about a person's wish to pass the next turn."""
     kept = before._replace(pass_next=held.pass_next)
     if held.pass_next:
         kept = kept._replace(accept_until=None)
@@ -54,9 +55,10 @@ def _pass_request_fault(
     return ""
 
 
-def _passed_turn_fault(
+def passed_turn_fault(
     event: Event, held: HeldWish, before: HeldWish, policy: Mapping[str, Any]
 ) -> str:
+    """Say what is wrong about a turn that is passed."""
     until = event.at + timedelta(seconds=policy["cooldown_seconds"])
     passed = before._replace(
         passes_used=before.passes_used + 1,

@@ -45,10 +45,11 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     application.acknowledge_by = None
     application.deadline_extended = False
     application.status_since = job.now
-    _change_status_as_effect(job, application, move)
+    change_status_as_effect(job, application, move)
 
 
-def _change_status_as_effect(job: LockedJob, application: Application, move: Move) -> None:
+def change_status_as_effect(job: LockedJob, application: Application, move: Move) -> None:
+    """Update what changes with the status, or with a turn."""
     if move is Move.PASS:  # no miss; the cool-down lets the next in line have the seat
         application.passes_used += 1
         application.passed_at = job.now

@@ -28,7 +28,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         return 0
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
     (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
-    promoted = _promote_in_order(job, rows, cause_seq) if rows else 0
+    promoted = promote_in_order(job, rows, cause_seq) if rows else 0
     if job.seats_free and job.people_waiting:
         held: Any = {"job": job.id, "now": job.now}
         (rows,) = fetch_in_one_trip(sql.READ_NEXT_HELD, parameters=held)
@@ -43,7 +43,7 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     return promoted
 
 
-def _promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> int:
+def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> int:
     """Offer the free seats to people in the order of `rows`, and return the number of offers."""
     planned = {
         entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}

@@ -165,12 +165,13 @@ def _offer_message(event: EventForMail, facts: Facts, *more: Paragraph) -> Messa
     )
     in_zone = time_in_words(deadline, facts.zone)
     subject = f"Your turn: confirm your seat for “{facts.job_title}” by {in_zone}"
-    after = [*_message_about_pass(facts), _message_about_withdrawal(facts)]
+    after = [*message_about_pass(facts), _message_about_withdrawal(facts)]
     message = _message(facts, subject, first, what, *after, *more)
     return replace(message, calendar=CalendarNote(sequence=int(facts.is_extended)))
 
 
-def _message_about_pass(facts: Facts) -> list[Paragraph]:
+def message_about_pass(facts: Facts) -> list[Paragraph]:
+    """Return a paragraph on passing this turn, if that is possible."""
     if not facts.passes_left:
         return []
     text = "Not now? There you can pass this turn, too. It is no miss, and you keep your place:"

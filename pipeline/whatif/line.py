@@ -30,7 +30,7 @@ class SimulatedLine:
         self.queue: list[tuple[int, int, UUID]] = []
         self._unverified: set[UUID] = set()
 
-    def _pass(self, person: PersonState) -> None:
+    def pass_turn(self, person: PersonState) -> None:
         """Pass a turn, and keep the place. The cool-down lets the next in line have the seat."""
         if person.status is Status.PENDING_ACKNOWLEDGMENT:
             self.held, self._pending = self.held - 1, self._pending - 1

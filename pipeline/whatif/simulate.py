@@ -153,7 +153,7 @@ class Simulation(SimulatedLine):
     def _pass_turn(self, person: PersonState) -> None:
         """Pass a turn if the rules allow it; who cannot pass an offer lets it run out."""
         if person.pass_next or self.policy.passes_left(person.passes):
-            self._pass(person)
+            self.pass_turn(person)
             self._touch(person.eligible_at or self.now)
 
     def _answer(self, person: PersonState, answer: Answer) -> None:

@@ -126,11 +126,12 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         "After a miss, you are not offered a seat for"
         f" {long_duration(policy.cooldown_seconds)}. You keep your place, but seats that open"
         " meanwhile go to people behind you.",
-        *_explain_passes(policy),
+        *explain_passes(policy),
     ]
 
 
-def _explain_passes(policy: Policy) -> list[str]:
+def explain_passes(policy: Policy) -> list[str]:
+    """Return what the rules say about passing a turn, in one sentence or none."""
     if not policy.max_passes:
         return []
     times = "twice" if policy.max_passes > 1 else "once"
@@ -226,10 +227,11 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         )
     elif standing.job_status == "PAUSED":
         turn += " The company has paused this job. Nobody is offered a seat until it resumes."
-    return turn + _explain_wishes(standing, zone)
+    return turn + explain_wishes(standing, zone)
 
 
-def _explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
+def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
+    """Say when the person wants no seat or has none, after a miss or as they asked."""
     turn = ""
     if standing.is_cooling:
         until = time_in_words(standing.eligible_at, zone)

@@ -223,6 +223,23 @@ def test_an_applicant_says_yes_in_advance(page: Page, site: Site, world: World) 
     assert factories.fresh(waiting).accept_until is None
 
 
+def test_an_applicant_passes_the_next_turn(page: Page, site: Site, world: World) -> None:
+    waiting = world.my_place
+    sign_in_applicant(page.context, site.url, world.applicant)
+    page.goto(f"/me/applications/{waiting.id}/")
+    they = Hands(page, "mouse")
+
+    they.follow("Pass my next turn…")
+    they.press("Pass my next turn")
+    shows(page, "Saved. You pass your next turn, and keep your place in line.")
+    assert factories.fresh(waiting).pass_next
+    they.follow("You pass your turn…")
+    they.press("I want my next turn")
+
+    shows(page, "Saved. You will be offered a seat when it is your turn.")
+    assert not factories.fresh(waiting).pass_next
+
+
 def test_a_password_is_changed(page: Page, site: Site, world: World) -> None:
     world.owner.set_password("correct horse")
     world.owner.save()

@@ -125,6 +125,16 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/preaccept`, { json: { accept_until: acceptUntil } });
   }
 
+  /** Pass the offered seat, with the person's token or a portal one. */
+  passOffer(applicationId: string): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/pass`);
+  }
+
+  /** Pass the next turn when it comes, or take that back. */
+  passNext(applicationId: string, wanted: boolean): Promise<models.Application> {
+    return this.client.call("POST", `/applications/${applicationId}/pass-next`, { json: { pass_next: wanted } });
+  }
+
   /** Ask the company to look again at the end, with the person's token or a portal token. */
   contest(applicationId: string, text: string, options: Repeatable = {}): Promise<models.Contest> {
     return this.client.call("POST", `/applications/${applicationId}/contests`, { json: { text }, ...options });

@@ -158,6 +158,14 @@ class Applications(Resource):
         """Offer the person no seat before a time, with their token or a portal one; None: now."""
         return self._act(application_id, "defer", {"not_before": not_before})
 
+    def pass_offer(self, application_id: str) -> models.Application:
+        """Pass the offered seat, with the person's token or a portal one."""
+        return self._act(application_id, "pass")
+
+    def pass_next(self, application_id: str, wanted: bool) -> models.Application:
+        """Pass the next turn when it comes, or take that back, with the person's token."""
+        return self._act(application_id, "pass-next", {"pass_next": wanted})
+
     def preaccept(self, application_id: str, accept_until: str | None) -> models.Application:
         """Accept a seat in advance until a time, with the person's token or a portal one."""
         return self._act(application_id, "preaccept", {"accept_until": accept_until})
