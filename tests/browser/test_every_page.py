@@ -194,6 +194,7 @@ ELSEWHERE = {
     "enter_code": "test_stories.py",
     "import_result": "test_importing.py",
     "mail_preview": "test_dev_mail.py",
+    "mfa_reauthenticate_webauthn": "test_passkeys.py",
     "mail_preview_html": "test_dev_mail.py",
     "report": "test_reports.py",
     "sandbox_email": "test_sandbox.py",
