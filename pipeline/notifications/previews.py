@@ -166,5 +166,7 @@ def preview_of(kind: str) -> Sample | None:
     calendar = ""
     if message.calendar:
         offer = LinkedOffer(_APPLICATION, 7)
-        calendar = rendered_calendar_entry(message, offer=offer, deadline=_DEADLINE, now=_AT)
+        calendar = rendered_calendar_entry(
+            message.subject, message.calendar, offer=offer, deadline=_DEADLINE, now=_AT
+        )
     return Sample(message.subject, message.text, render_message_as_html(message), calendar)

@@ -57,7 +57,9 @@ def attach_rendered_deadline(
     """Attach the deadline for calendars, or its cancellation, if the message has one."""
     if message.calendar is None or offer is None or deadline is None:
         return
-    text = rendered_calendar_entry(message, offer=offer, deadline=deadline, now=now)
+    text = rendered_calendar_entry(
+        message.subject, message.calendar, offer=offer, deadline=deadline, now=now
+    )
     part = MIMEText(text, "calendar", "utf-8")
     part.set_param("method", _calendar_method(message.calendar))
     part.add_header("Content-Disposition", "attachment", filename="deadline.ics")
@@ -65,7 +67,7 @@ def attach_rendered_deadline(
 
 
 def rendered_calendar_entry(
-    message: Message, *, offer: LinkedOffer, deadline: datetime, now: datetime
+    subject: str, note: CalendarNote, *, offer: LinkedOffer, deadline: datetime, now: datetime
 ) -> str:
     """Return the file for calendars: the half hour before the deadline, or that it is cancelled.
 
@@ -74,7 +76,6 @@ def rendered_calendar_entry(
     # Imported here, because it takes megabytes in processes that send no emails.
     from icalendar import Calendar, Event
 
-    note = message.calendar or CalendarNote(sequence=0)
     site = settings.SITE_URL.partition("//")[2].partition("/")[0].partition(":")[0]
     entry = Event()
     entry.add("uid", f"{offer.application_id}-{offer.seq}@{site}")
@@ -82,7 +83,7 @@ def rendered_calendar_entry(
     entry.add("dtstamp", now.astimezone(UTC))
     entry.add("dtstart", (deadline - SHOWN).astimezone(UTC))
     entry.add("dtend", deadline.astimezone(UTC))
-    entry.add("summary", message.subject)
+    entry.add("summary", subject)
     entry.add("url", application_link(offer.application_id))
     entry.add("status", "CANCELLED" if note.is_over else "CONFIRMED")
     entry.add("transp", "TRANSPARENT")

@@ -58,5 +58,4 @@ async def answer_refusal(
 
 @cache
 def _refusal_page(kind: ProblemType) -> bytes:
-    context = {"kind": kind, "request_id": "", "is_overloaded": kind.status in (429, 503)}
-    return render_to_string("errors/plain.html", context).encode()
+    return render_to_string("errors/plain.html", {"kind": kind, "request_id": ""}).encode()

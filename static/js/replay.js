@@ -1,6 +1,7 @@
 // Replay without reloading: dragging, stepping and playing fetch the part that changes.
 // Without this script the forms and links of the page do the same, a page at a time.
-"use strict";
+import { moveFrom, shownIn } from "./line_moves.js";
+
 (() => {
   const form = document.getElementById("seek");
   if (!form) return;
@@ -82,8 +83,12 @@
       if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
       const html = await answer.text();
       failures = 0;
+      const before = shownIn(region.querySelector(".line-picture"));
+      const follows = seq === shown + 1;
       shown = seq;
       region.innerHTML = html;
+      if (follows && region.firstElementChild.dataset.event === "PROMOTED")
+        moveFrom(before, region.querySelector(".line-picture"));
       if (!playing()) remember(); // browsers refuse to be told many times a second
       describe();
     } catch {

@@ -69,6 +69,18 @@ def axe_in_the_dark(page: Page) -> None:
     _fail_with_faults(page, {"runOnly": {"type": "rule", "values": RULES_OF_COLOURS}})
 
 
+def usable_by_everybody(page: Page, name: str) -> None:
+    """Fail if axe finds a fault in light or dark, or if the narrowest window must be scrolled."""
+    axe(page)
+    shot(page, f"{name}-light")
+    axe_in_the_dark(page)
+    shot(page, f"{name}-dark")
+    page.emulate_media(color_scheme="light")
+    with narrow(page):
+        no_sideways_scroll(page)
+        shot(page, f"{name}-narrow")
+
+
 def _fail_with_faults(page: Page, how: dict[str, Any]) -> None:
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.sync_api import expect
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page, expect
 
 from pipeline.mail.links import LinkedOffer, make_offer_link_token
+from pipeline.models import Application
+from pipeline.services.defer import defer
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
 from tests.browser.site import OpenPage, Site
+from tests.browser.test_every_page import ANYBODY, APPLICANT
+from tests.browser.world import World
 from tests.support import factories
 from tests.support.accounts import member_of
 
@@ -72,6 +79,43 @@ def test_the_deadline_is_the_largest_thing_on_every_page_that_has_one(
             no_sideways_scroll(page)
             axe(page)
             shot(page, f"deadline-{name}-{kind}")
+
+
+def test_no_page_of_an_applicant_shows_a_time_of_another_zone(
+    browser_page: OpenPage, site: Site, world: World
+) -> None:
+    person = world.applicant
+    defer(
+        application_id=world.my_place.id,
+        not_before=timezone.now() + timedelta(days=3),
+        actor=factories.owner_of(world.my_place),
+    )
+    for name, where in ANYBODY.items():
+        page = browser_page(timezone_id="Pacific/Auckland")  # which the site does not know yet
+        page.goto(reverse(name, kwargs=where(world)))
+        assert zones_shown(page) <= {"Auckland"}, page.url
+        page.context.close()
+    phone = browser_page(timezone_id="Pacific/Auckland")
+    phone.goto("/sign-in/")
+    sign_in_applicant(phone.context, site.url, person)
+    mine = Application.objects.filter(applicant=person)
+    pages = [reverse(name, kwargs=where(world)) for name, where in APPLICANT.items()]
+    found = set()
+    for path in [*pages, *(f"/me/applications/{each.id}/" for each in mine)]:
+        phone.goto(path)
+        found |= zones_shown(phone)
+        assert found <= {"Auckland"}, path
+    assert found
+
+
+def zones_shown(page: Page) -> set[str]:
+    """Return the places after the times of a page, in its text and in its titles."""
+    shown = page.evaluate(
+        """() => document.body.innerText + [...document.querySelectorAll("[title]")]
+            .map((one) => `\\n${one.title}`).join("")"""
+    )
+    assert "UTC" not in shown, page.url
+    return set(re.findall(r"\d\d:\d\d[^\n]{0,30}?\(([^)]*)\)", shown))
 
 
 def test_long_words_stay_in_their_boxes(browser_page: OpenPage, site: Site) -> None:

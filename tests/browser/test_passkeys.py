@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from django.core.cache import cache
+from django.urls import reverse
 from playwright.sync_api import Page
 
 from jobs.models import Membership, Role, User
+from tests.browser.helpers import usable_by_everybody
 from tests.browser.site import Site
 from tests.support import factories
 
@@ -80,6 +82,8 @@ def test_a_passkey_signs_in_alone_and_is_a_second_step_after_the_password(
     page.wait_for_url("**/company/")
 
     assert page.request.get(f"{here}/account/").status == 200
+    page.goto(f"{here}{reverse('mfa_reauthenticate_webauthn')}")
+    usable_by_everybody(page, "mfa_reauthenticate_webauthn")
 
 
 def test_what_the_browser_refuses_is_said(page: Page, ada: User, site: Site) -> None:

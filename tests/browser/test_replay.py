@@ -165,21 +165,28 @@ def test_the_slider_of_the_board_shows_the_line_as_it_was(replay: Page) -> None:
     expect(slider(replay)).to_have_attribute("aria-valuetext", re.compile("4 people wait in line"))
 
 
+@pytest.mark.parametrize(("where", "shown"), [("", "#rewound"), ("replay/", ".this-event")])
 @pytest.mark.parametrize(("motion", "moves"), [("no-preference", True), ("reduce", False)])
 def test_who_is_offered_a_seat_goes_there_unless_motion_is_unwanted(
-    browser_page: OpenPage, site: Site, company: Company, motion: str, moves: bool
+    browser_page: OpenPage,
+    site: Site,
+    company: Company,
+    where: str,
+    shown: str,
+    motion: str,
+    moves: bool,
 ) -> None:
     people = factories.applications(factories.job(company_id=company.id), 3)
     leave(people[0])  # event 6 is the withdrawal, event 7 the promotion
     page = browser_page(reduced_motion=motion)
     sign_in_staff(page.context, site.url, member_of(company))
-    page.goto(f"/company/jobs/{people[0].job_id}/")
+    page.goto(f"/company/jobs/{people[0].job_id}/{where}")
     slider(page).focus()
     page.keyboard.press("ArrowLeft")
-    expect(page.locator("#rewound")).to_contain_text("Event 6 of 7")
+    expect(page.locator(shown)).to_contain_text("Event 6 of 7")
 
     page.evaluate(KEEP_MOVES)
     page.keyboard.press("ArrowRight")
 
-    expect(page.locator("#rewound")).to_contain_text("Event 7 of 7")
+    expect(page.locator(shown)).to_contain_text("Event 7 of 7")
     assert page.evaluate("window.moved") == (["circle", "g"] if moves else [])

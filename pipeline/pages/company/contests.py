@@ -86,6 +86,7 @@ def company_contests(request: HttpRequest) -> HttpResponse:
     now, last = read_company_clock(member.company.id).now, page.rows[-1] if page.rows else None
     context = {
         "member": member,
+        "may_answer": member.may(Action.ANSWER_CONTEST),
         "contests": [ShownContest.of(row, now) for row in page.rows],
         "state": asked if state else "",
         "states": STATE_WORDS.items(),

@@ -96,6 +96,7 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "moment": moment,
         "problems": [each for each in (problem, why_not) if each],
         "row": row,
+        "picture": _picture_of(moment),
         **_replay_words(moment, row),
         "steps": _replay_steps(moment),
         "other": other,
@@ -113,18 +114,19 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _replay_picture(request: HttpRequest, job: Job, asked: Asked) -> HttpResponse:
     moment, _ = _moment_to_replay(job, asked, shown=0)
+    words = _replay_words(moment, row_of_event(moment.event))
+    context = {"moment": moment, "picture": _picture_of(moment), **words}
+    response = render(request, "history/_picture.html", context)
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _picture_of(moment: PastState) -> LinePicture:
     counts = moment.counts
     seats = {"active": counts["active"], "pending": counts["pending"], "free": moment.seats_free}
     if moment.job["status"] == JobStatus.CLOSED:
         seats["free"] = 0
-    waiting = counts["waiting"] - counts["unverified"]
-    words = _replay_words(moment, row_of_event(moment.event))
-    picture = LinePicture.of_counts(seats, waiting)
-    response = render(
-        request, "history/_picture.html", {"moment": moment, "picture": picture, **words}
-    )
-    response["Cache-Control"] = "private, no-cache"
-    return response
+    return LinePicture.of_counts(seats, counts["waiting"] - counts["unverified"])
 
 
 def _replay_words(moment: PastState, row: EventRow) -> dict[str, str]:

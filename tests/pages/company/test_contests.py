@@ -64,6 +64,7 @@ def test_the_first_page_the_list_and_the_application_lead_to_the_form(
     listed = page_of(recruiter, LIST)
     assert "Ana Li" in listed
     assert person_of(asked) in listed
+    assert form_of(asked) in listed
     seen = page_of(recruiter, person_of(asked))
     assert "I have a &lt;licence&gt;." in seen
     assert form_of(asked) in seen
@@ -150,7 +151,9 @@ def test_the_list_is_filtered_and_says_what_is_overdue(
 def test_a_viewer_reads_and_does_not_answer(company: Company, asked: Contest) -> None:
     viewer = browser_of(member_of(company, Role.VIEWER))
 
-    assert "Ana Li" in page_of(viewer, LIST)
+    listed = page_of(viewer, LIST)
+    assert "Ana Li" in listed
+    assert form_of(asked) not in listed
     assert form_of(asked) not in page_of(viewer, person_of(asked))
     assert viewer.get(form_of(asked)).status_code == 403
     sent = viewer.post(form_of(asked), {"reason": "OUR_ERROR"})

@@ -86,6 +86,15 @@ def test_a_passkey_is_offered_only_to_those_who_have_one(ada: User, codes: list[
     assert "Use a passkey" not in text_of(client.get(SECOND_STEP))
 
 
+def test_before_passkeys_are_managed_the_app_is_offered_as_such(
+    ada: User, codes: list[str]
+) -> None:
+    page = text_of(browser_of(ada).get("/account/reauthenticate/?next=/account/2fa/webauthn/"))
+
+    assert "Use your authenticator app" in page
+    assert "Use a passkey" not in page
+
+
 def test_a_wrong_code_is_told_with_422(ada: User, codes: list[str]) -> None:
     client = Client()
     sign_in(ada.email, client=client)

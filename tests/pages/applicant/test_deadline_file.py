@@ -1,0 +1,76 @@
+"""The deadline of an offer, as a file for the applicant's calendar."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from icalendar import Calendar
+
+from pipeline.models import Application
+from pipeline.services.extend import extend_deadline
+from tests.support import factories
+from tests.support.applicants import confirm, mine, owner_signed_in
+from tests.support.clock import let_time_pass
+from tests.support.pages import page_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FILE = "deadline.ics"
+
+
+@pytest.fixture
+def offered() -> Application:
+    return factories.application(factories.job(acknowledge_first_seat=True))
+
+
+def entry_in(client: Client, application: Application) -> Calendar:
+    answer = client.get(mine(application, FILE))
+    assert answer["Content-Type"] == "text/calendar; charset=utf-8"
+    assert answer["Content-Disposition"] == 'attachment; filename="deadline.ics"'
+    assert "no-store" in answer["Cache-Control"]
+    return Calendar.from_ical(answer.content).walk("VEVENT")[0]
+
+
+def test_the_page_of_an_offer_leads_to_its_deadline(offered: Application) -> None:
+    client = owner_signed_in(offered)
+
+    assert mine(offered, FILE) in page_of(client, mine(offered))
+    entry = entry_in(client, offered)
+
+    until = factories.fresh(offered).acknowledge_by
+    assert until
+    assert entry.end == until.replace(microsecond=0)
+    assert entry.end - entry.start == timedelta(minutes=30)
+    assert str(entry["uid"]).startswith(str(offered.id))
+
+
+def test_an_extended_deadline_replaces_the_entry(offered: Application) -> None:
+    client = owner_signed_in(offered)
+    before = entry_in(client, offered)
+
+    extend_deadline(application_id=offered.id, seconds=600)
+
+    after = entry_in(client, offered)
+    assert (after["uid"], after.end) == (before["uid"], before.end + timedelta(seconds=600))
+    assert after["sequence"] > before["sequence"]
+
+
+def test_without_an_open_offer_it_leads_back(offered: Application) -> None:
+    late = factories.application(factories.job(acknowledge_first_seat=True))
+    let_time_pass(late.job_id, 400_000)
+    confirm(offered)
+
+    for application in (offered, late):
+        answer = owner_signed_in(application).get(mine(application, FILE))
+        assert (answer.status_code, answer["Location"]) == (302, mine(application))
+        assert mine(application, FILE) not in page_of(
+            owner_signed_in(application), mine(application)
+        )
+
+
+def test_others_do_not_get_it(visitor: Client, offered: Application) -> None:
+    other = owner_signed_in(factories.application(factories.job()))
+
+    assert other.get(mine(offered, FILE)).status_code == 404
+    assert visitor.get(mine(offered, FILE)).status_code == 302
