@@ -28,7 +28,7 @@ from _pytest.runner import runtestprotocol
 
 from tests.house.mutants import mutants_of
 
-LIMIT_SECONDS = 10
+CPU_SECONDS, LIMIT_SECONDS = 8, 120  # of a test: other work on the machine must kill no mutant
 MOST_TESTS = 150
 Place = tuple[str, int]  # of a function: its qualified name and first line
 
@@ -139,10 +139,14 @@ class Mutants:
             outcome = self._try(subject, mutant, line)
             self.tries[outcome] += 1
             if outcome != "killed":
-                sys.stderr.write("\n".join([f"{outcome}:", *shown, ""]))
+                self._say(session, "\n".join([f"{outcome}:", *shown]))
         counts = ", ".join(f"{count} {outcome}" for outcome, count in self.tries.items())
-        sys.stderr.write(f"{self.path}: {len(self.items)} tests; {counts}\n")
+        self._say(session, f"{self.path}: {len(self.items)} tests; {counts}")
         return True
+
+    def _say(self, session: pytest.Session, text: str) -> None:
+        with session.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            print(text, flush=True)
 
     def _learn(self, file: str) -> dict[int, list[str]]:
         """Run all tests without a mutant; return which of them reach each line."""
@@ -176,12 +180,14 @@ class Mutants:
         item = self.items[name]
         other = next(each for each in self.items.values() if each is not item)
         item.session._setupstate.teardown_exact(item)  # what only the test before it shared
-        signal.setitimer(signal.ITIMER_REAL, LIMIT_SECONDS, LIMIT_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, LIMIT_SECONDS)
         try:
             reports = runtestprotocol(item, log=False, nextitem=other)
         except TooLongError:
             return False
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
         self.last = "\n".join(str(report.longrepr) for report in reports if report.failed)
         return not self.last
@@ -193,6 +199,7 @@ def _end_test(*_: Any) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGALRM, _end_test)
+    signal.signal(signal.SIGPROF, _end_test)
     options = ["-q", "-p", "no:xdist"]
     code = pytest.main([*options, *sys.argv[2:]], plugins=[Mutants(sys.argv[1])])
     sys.exit(int(code))

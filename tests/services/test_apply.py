@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
+from applicants.models import ERASED, Applicant
 from pipeline.domain.errors import (
     AlreadyApplied,
     AlreadyDecided,
+    ApplicantNotFound,
     JobNotFound,
     JobNotOpen,
     LineError,
@@ -121,3 +125,24 @@ def test_a_refused_application_still_leaves_done_what_was_due() -> None:
     open_job(job_id=job_id, actor=factories.RECRUITER)
     assert factories.statuses(holder, waiting) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
     assert_line_is_sound(job_id)
+
+
+def test_a_repeated_request_is_the_same_application_and_nobody_else_gets_its_id() -> None:
+    job_id, new_id = factories.job(), uuid4()
+    person = factories.applicant()
+    made = [factories.application(job_id, person, application_id=new_id) for _ in range(2)]
+
+    with pytest.raises(ValueError, match="two people"):
+        factories.application(job_id, application_id=new_id)
+
+    assert [each.id for each in made] == [new_id, new_id]
+    assert factories.event_names(job_id).count("APPLIED") == 1
+    assert_line_is_sound(job_id)
+
+
+def test_an_erased_person_cannot_apply() -> None:
+    person = factories.applicant()
+    Applicant.objects.filter(id=person.id).update(email=f"{ERASED}{person.id}")
+
+    with pytest.raises(ApplicantNotFound):
+        factories.application(factories.job(), person)

@@ -1,0 +1,192 @@
+"""Forged contests: an end is contested once, by the person, and answered once, by the company."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from pipeline.domain.contests import ContestAnswer, ContestReason
+from pipeline.domain.states import Outcome
+from pipeline.line.event_log import logged_time
+from pipeline.line.lock import lock_job_of
+from pipeline.line.misses import give_missed_place_back, read_last_miss
+from pipeline.line.transaction import line_transaction
+from pipeline.line.write import write
+from pipeline.models import Application, Contest, Event
+from pipeline.services.answer_contest import answer_contest, close_contest
+from pipeline.services.contest import contest
+from pipeline.services.remove import remove
+from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
+from tests.support import factories
+from tests.support.contests import rejected_application
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Change = Callable[[Event], Any]
+
+
+def asked() -> Contest:
+    """Somebody was rejected and asks the company to look again."""
+    row = rejected_application()
+    return contest(application_id=row.id, text="Why?", actor=factories.owner_of(row))
+
+
+def answer(found: Contest, what: str = "UPHELD", reason: str = "DECISION_STANDS") -> None:
+    answer_contest(
+        contest_id=found.id,
+        application_id=found.application_id,
+        answer=ContestAnswer(what),
+        reason=ContestReason(reason),
+        actor=factories.RECRUITER,
+    )
+
+
+def said_by(kind: str) -> Change:
+    return lambda row: setattr(row, "actor_kind", kind)
+
+
+def other_times(row: Event) -> None:
+    """Ask a month after the end."""
+    row.at += timedelta(days=31)
+    row.effective_at = row.at
+    row.data["answer_by"] = logged_time(row.at + timedelta(days=14))
+
+
+def without_time_for_an_answer(row: Event) -> None:
+    row.data["answer_by"] = logged_time(row.at + timedelta(hours=23))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_data(contested_seq=1),
+        set_data(answer_by=None),
+        without_time_for_an_answer,
+        other_times,
+        said_by("COMPANY"),
+        said_by("SYSTEM"),
+        set_data(contest_id="no id"),
+        set_data(decay_count=1),
+        set_data(eligible_at="2126-01-01T00:00:00.000000Z"),
+        lambda row: setattr(row, "outcome", "REMOVED"),
+    ],
+)
+def test_a_contest_that_cannot_have_been_made_is_named(change: Change) -> None:
+    found = asked()
+
+    seq = forge(found.job_id, "CONTESTED", change)
+
+    assert first_bad_seq(found.job_id) == seq
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_data(reason="OUR_ERROR"),
+        set_data(answer="DROPPED"),
+        set_data(answer="DROPPED", reason="PERSON_ERASED"),
+        set_data(answer="CHANGED", reason="OUR_ERROR"),
+        set_data(answer="PERHAPS"),
+        set_data(contest_id=str(uuid4())),
+        set_data(decay_count=1),
+        said_by("APPLICANT"),
+    ],
+)
+def test_an_answer_that_cannot_have_been_given_is_named(change: Change) -> None:
+    found = asked()
+    answer(found)
+    factories.application(found.job_id)  # something follows: the log does not just end
+
+    seq = forge(found.job_id, "CONTEST_ANSWERED", change)
+
+    assert first_bad_seq(found.job_id) in (seq, seq + 1)
+
+
+def test_an_answer_that_gives_a_place_back_does_so_in_the_next_row() -> None:
+    found = asked()
+    answer(found)
+
+    seq = forge(found.job_id, "CONTEST_ANSWERED", set_data(answer="CHANGED", reason="OUR_ERROR"))
+
+    assert first_bad_seq(found.job_id) == seq + 1
+
+
+@pytest.mark.parametrize("change", [{"answer_seq": 1}, {"answer_seq": None}])
+def test_a_place_that_another_answer_gave_back_is_named(change: dict[str, Any]) -> None:
+    found = asked()
+    answer(found, "CHANGED", "OUR_ERROR")
+
+    seq = forge(found.job_id, "REINSTATED", set_data(**change))
+
+    assert first_bad_seq(found.job_id) == seq
+
+
+def test_somebody_else_does_not_get_the_place_that_an_answer_gave_back() -> None:
+    job_id = factories.job(capacity=2)
+    first, second = factories.applications(job_id, 2)
+    for each in (first, second):
+        remove(application_id=each.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER)
+    found = contest(application_id=first.id, text="Why?", actor=factories.owner_of(first))
+    answer(found, "CHANGED", "OUR_ERROR")
+
+    seq = forge(job_id, "REINSTATED", lambda row: setattr(row, "application_id", second.id))
+
+    assert first_bad_seq(job_id) == seq
+
+
+@line_transaction
+def _answer_again(row: Application, found: Contest) -> None:
+    job = lock_job_of(row.id)
+    how = (ContestAnswer.UPHELD, ContestReason.DECISION_STANDS)
+    ended = job.application(row.id)
+    close_contest(job, ended, found, answer=how[0], reason=how[1], actor=factories.RECRUITER)
+    write(job, commit=True)
+
+
+def test_a_second_answer_is_named() -> None:
+    found = asked()
+    answer(found)
+    _answer_again(Application.objects.get(id=found.application_id), found)
+
+    assert first_bad_seq(found.job_id) == factories.row_of(found.job_id).seq
+
+
+def test_a_second_contest_of_one_end_is_named() -> None:
+    found = asked()
+    answer(found)
+    Contest.objects.all().delete()
+    row = Application.objects.get(id=found.application_id)
+    contest(application_id=row.id, text="And now?", actor=factories.owner_of(row))
+
+    assert first_bad_seq(found.job_id) == factories.row_of(found.job_id).seq
+
+
+def test_a_contest_of_somebody_who_has_not_ended_is_named() -> None:
+    found = asked()
+
+    seq = forge(found.job_id, "REMOVED", lambda row: setattr(row, "outcome", "HIRED"))
+
+    assert first_bad_seq(found.job_id) in (seq, seq + 1)
+
+
+@line_transaction
+def _give_back(row: Application) -> None:
+    """Give the place back as if nobody had asked, or had to ask."""
+    job = lock_job_of(row.id)
+    ended = job.application(row.id)
+    place, facts = read_last_miss(ended), {"reason": "OUR_ERROR"}
+    give_missed_place_back(job, ended, place, actor=factories.RECRUITER, facts=facts)
+    write(job, commit=True)
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_decision_taken_back_without_an_answer_is_named(is_asked: bool) -> None:
+    row = rejected_application()
+    if is_asked:
+        contest(application_id=row.id, text="Why?", actor=factories.owner_of(row))
+    _give_back(row)
+
+    assert first_bad_seq(row.job_id) == factories.events(row.job_id)[-2].seq
