@@ -102,6 +102,17 @@ class LogFold:
         self._offered: dict[UUID, _Place] = {}
         self._lost: dict[UUID, tuple[int, int, _Place, datetime | None]] = {}
 
+    def refuse_unfinished(self) -> None:
+        """Raise BadRow if the last row is to be followed by another one of the same change."""
+        if self.contests.is_unfinished:
+            raise BadRow(self.seq + 1, "the log ends before an answer has given a place back")
+        if self.draw.is_unfinished:
+            raise BadRow(self.seq + 1, "the log ends before everybody has been placed by the draw")
+        if self.accepted.is_unfinished:
+            raise BadRow(
+                self.seq + 1, "the log ends before a seat accepted in advance is confirmed"
+            )
+
     def take(self, event: Event) -> None:
         """Add the next row. Raises BadRow."""
         self._check_chain(event)

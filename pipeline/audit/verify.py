@@ -104,9 +104,4 @@ def _verify_events(fold: LogFold, job: Job) -> None:
         raise BadRow(first_missing, f"the log ends at {fold.seq}, the job's row at {job.seq}")
     if fold.head != bytes(job.chain_head):
         raise BadRow(job.seq, "the job's row holds another chain head")
-    if fold.contests.is_unfinished:
-        raise BadRow(fold.seq + 1, "the log ends before an answer has given a place back")
-    if fold.draw.is_unfinished:
-        raise BadRow(fold.seq + 1, "the log ends before everybody has been placed by the draw")
-    if fold.accepted.is_unfinished:
-        raise BadRow(fold.seq + 1, "the log ends before a seat accepted in advance is confirmed")
+    fold.refuse_unfinished()

@@ -146,7 +146,8 @@ class Mutants:
 
     def _say(self, session: pytest.Session, text: str) -> None:
         with session.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-            print(text, flush=True)
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
 
     def _learn(self, file: str) -> dict[int, list[str]]:
         """Run all tests without a mutant; return which of them reach each line."""

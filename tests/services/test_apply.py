@@ -16,6 +16,9 @@ from pipeline.domain.errors import (
     LineError,
 )
 from pipeline.domain.states import Outcome
+from pipeline.line.turns import Turn
+from pipeline.services import apply as applying
+from pipeline.services.apply import Request
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
 from tests.support import factories
@@ -146,3 +149,20 @@ def test_an_erased_person_cannot_apply() -> None:
 
     with pytest.raises(ApplicantNotFound):
         factories.application(factories.job(), person)
+
+
+def test_in_one_batch_a_person_takes_over_what_a_stranger_has_just_made() -> None:
+    job_id, person = factories.job(), factories.applicant()
+    actor = factories.as_applicant(person.id)
+    turns = [
+        Turn(Request(person.id, name, actor, verified, None, {}))
+        for name, verified in [("Total Idiot", False), ("Ana Li", True)]
+    ]
+
+    applying._apply_all(job_id, turns)
+
+    strangers, hers = (turn.result for turn in turns)
+    assert strangers is hers
+    assert (hers.name, factories.status_of(hers)) == ("Ana Li", "PENDING_ACKNOWLEDGMENT")
+    assert factories.event_names(job_id)[2:] == ["APPLIED", "VERIFIED", "PROMOTED"]
+    assert_line_is_sound(job_id)
