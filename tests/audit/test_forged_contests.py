@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
 
+from pipeline.audit.verify import verify_job
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome
 from pipeline.line.event_log import logged_time
@@ -23,6 +24,7 @@ from pipeline.services.remove import remove
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
 from tests.support import factories
 from tests.support.contests import rejected_application
+from tests.support.offers import job_with_a_seat_on_offer, let_the_offer_run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Change = Callable[[Event], Any]
@@ -63,6 +65,7 @@ def without_time_for_an_answer(row: Event) -> None:
     "change",
     [
         set_data(contested_seq=1),
+        set_data(contested_seq=99),
         set_data(answer_by=None),
         without_time_for_an_answer,
         other_times,
@@ -71,7 +74,9 @@ def without_time_for_an_answer(row: Event) -> None:
         set_data(contest_id="no id"),
         set_data(decay_count=1),
         set_data(eligible_at="2126-01-01T00:00:00.000000Z"),
+        set_data(decay_count=-1),
         lambda row: setattr(row, "outcome", "REMOVED"),
+        lambda row: setattr(row, "outcome", "LAPSED"),
     ],
 )
 def test_a_contest_that_cannot_have_been_made_is_named(change: Change) -> None:
@@ -90,7 +95,8 @@ def test_a_contest_that_cannot_have_been_made_is_named(change: Change) -> None:
         set_data(answer="DROPPED", reason="PERSON_ERASED"),
         set_data(answer="CHANGED", reason="OUR_ERROR"),
         set_data(answer="PERHAPS"),
-        set_data(contest_id=str(uuid4())),
+        set_data(contest_id=str(UUID(int=0))),
+        set_data(contest_id=str(UUID(int=2**128 - 1))),
         set_data(decay_count=1),
         said_by("APPLICANT"),
     ],
@@ -164,12 +170,58 @@ def test_a_second_contest_of_one_end_is_named() -> None:
     assert first_bad_seq(found.job_id) == factories.row_of(found.job_id).seq
 
 
-def test_a_contest_of_somebody_who_has_not_ended_is_named() -> None:
+def test_a_contest_of_an_end_that_cannot_be_contested_is_named() -> None:
+    found = asked()
+    seq = forge(found.job_id, "CONTESTED", lambda row: setattr(row, "outcome", "HIRED"))
+
+    forge(found.job_id, "REMOVED", lambda row: setattr(row, "outcome", "HIRED"))
+
+    assert first_bad_seq(found.job_id) == seq
+
+
+def test_an_answer_may_be_due_after_a_day() -> None:
     found = asked()
 
-    seq = forge(found.job_id, "REMOVED", lambda row: setattr(row, "outcome", "HIRED"))
+    forge(
+        found.job_id,
+        "CONTESTED",
+        lambda row: row.data.update(answer_by=logged_time(row.at + timedelta(days=1))),
+    )
 
-    assert first_bad_seq(found.job_id) in (seq, seq + 1)
+    assert verify_job(found.job_id).chain == "ok"
+
+
+def test_the_last_moment_to_contest_an_end_is_before_the_thirtieth_day_is_over() -> None:
+    found = asked()
+    ended = factories.events(found.job_id)[-2].at
+    for late, is_named in ((timedelta(0), True), (timedelta(microseconds=-1), False)):
+
+        def move(row: Event, at: datetime = ended + timedelta(days=30) + late) -> None:
+            row.at = row.effective_at = at
+            row.data["answer_by"] = logged_time(at + timedelta(days=14))
+
+        seq = forge(found.job_id, "CONTESTED", move)
+
+        assert (verify_job(found.job_id).first_bad_seq == seq) is is_named
+
+
+@pytest.mark.parametrize("what", ["UPHELD", "CHANGED"])
+def test_the_log_of_an_answer_is_sound(what: str) -> None:
+    found = asked()
+
+    answer(found, what, "OUR_ERROR" if what == "CHANGED" else "DECISION_STANDS")
+
+    assert verify_job(found.job_id).is_sound
+
+
+def test_a_miss_may_be_taken_back_without_a_contest() -> None:
+    job_id, missed = job_with_a_seat_on_offer(max_decays=0)
+    let_the_offer_run_out(job_id)
+    assert factories.status_of(missed) == "LAPSED"
+
+    _give_back(missed)
+
+    assert verify_job(job_id).chain == "ok"
 
 
 @line_transaction
