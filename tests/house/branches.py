@@ -9,6 +9,7 @@ CI runs it beside the other jobs. It takes about a minute of processor time.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -39,6 +40,7 @@ def main() -> int:
     """Run the tests, print each missed branch as two lines of its file; return the exit code."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "branches.json"
+        os.environ["COVERAGE_FILE"] = f"{folder}/data"
         measured = [f"--cov={name}" for name in PRODUCT]
         options = ["--cov-branch", "--cov-fail-under=0", f"--cov-report=json:{path}"]
         code = pytest.main(["-q", "-n", "2", *measured, *options, *sys.argv[1:], *TESTS])

@@ -21,6 +21,7 @@ from pipeline.services import apply as applying
 from pipeline.services.apply import Request
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
+from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
@@ -165,4 +166,26 @@ def test_in_one_batch_a_person_takes_over_what_a_stranger_has_just_made() -> Non
     assert strangers is hers
     assert (hers.name, factories.status_of(hers)) == ("Ana Li", "PENDING_ACKNOWLEDGMENT")
     assert factories.event_names(job_id)[2:] == ["APPLIED", "VERIFIED", "PROMOTED"]
+    assert_line_is_sound(job_id)
+
+
+def test_in_one_batch_a_returning_person_still_cools_down_when_another_gets_a_seat() -> None:
+    job_id = factories.job(capacity=2, acknowledge_first_seat=True)
+    missed = factories.application(job_id)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    withdraw(application_id=missed.id, actor=factories.owner_of(missed))
+    other = factories.application(job_id, verified=False)
+    turns = [
+        Turn(Request(each.applicant_id, "Ana", factories.owner_of(each), True, None, {}))
+        for each in (missed, other)
+    ]
+
+    applying._apply_all(job_id, turns)
+    results = [turn.result for turn in turns]
+    assert factories.statuses(*results) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    let_time_pass(job_id, factories.COOLDOWN)
+    factories.settle_all()
+
+    assert factories.statuses(*results) == ["PENDING_ACKNOWLEDGMENT"] * 2
     assert_line_is_sound(job_id)

@@ -48,3 +48,15 @@ def test_who_takes_over_a_strangers_application_under_the_same_name_keeps_it() -
     hers = factories.application(job_id, person)
 
     assert (hers.id, hers.name, hers.is_verified) == (strangers.id, "Ana Li", True)
+
+
+def test_who_proves_the_address_verifies_everything_made_with_it() -> None:
+    person = factories.applicant()
+    jobs = [factories.job(), factories.job()]
+    made = [unverified(job_id, person) for job_id in jobs]
+    other = unverified(jobs[0])
+
+    assert verify_applications_of(person.id) == 2
+    assert verify_applications_of(person.id) == 0
+
+    assert factories.statuses(*made, other) == ["PENDING_ACKNOWLEDGMENT"] * 2 + ["WAITLIST"]
