@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import takewhile
 from zoneinfo import ZoneInfo
 
 # The least time of a day outside the weekend in which the time to confirm runs.
@@ -85,12 +86,12 @@ def utc_deadline_outside_quiet_hours(
     """Return the moment at which `window` has run; cached, for many offers at once."""
     if quiet is None:
         return start + window
-    left = window
-    for begin, end in _spans_outside_quiet_hours(start, quiet):
-        if left <= end - begin:
-            return begin + left
+    left, spans = window, _spans_outside_quiet_hours(start, quiet)
+    begin, end = next(spans)
+    while left > end - begin:
         left -= end - begin
-    raise AssertionError("spans never end")
+        begin, end = next(spans)
+    return begin + left
 
 
 @lru_cache(maxsize=4_096)
@@ -100,12 +101,8 @@ def utc_time_outside_quiet_hours(
     """Return how long the time to confirm ran between two moments; cached, as deadlines are."""
     if quiet is None or end <= start:
         return max(end - start, timedelta(0))
-    total = timedelta(0)
-    for span_begin, span_end in _spans_outside_quiet_hours(start, quiet):
-        if span_begin >= end:
-            break
-        total += min(span_end, end) - span_begin
-    return total
+    spans = takewhile(lambda span: span[0] < end, _spans_outside_quiet_hours(start, quiet))
+    return sum((min(end, span_end) - begin for begin, span_end in spans), timedelta(0))
 
 
 def _spans_outside_quiet_hours(
@@ -120,7 +117,6 @@ def _spans_outside_quiet_hours(
         wall, offset = local.replace(tzinfo=None), local.utcoffset()
         midnight = wall.replace(hour=0, minute=0, second=0, microsecond=0)
         nexts = [midnight + timedelta(minutes=mark) for mark in (*marks, _DAY_MINUTES)]
-        nexts += [each + timedelta(days=1) for each in nexts]
         end = begin + (min(each for each in nexts if each > wall) - wall)
         if end.astimezone(zone).utcoffset() != offset:
             # The clocks change meanwhile: the span ends at that second, and is looked at anew.

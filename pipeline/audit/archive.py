@@ -205,13 +205,13 @@ def _compare_archive_with_database(path: Path, header: ArchiveHeader) -> None:
     if last is not None and bytes(last) == header.head:
         return
     stored = own.order_by("seq").values_list("seq", "hash").iterator(chunk_size=BATCH)
+    rows = ((seq, bytes(own_hash)) for seq, own_hash in stored)
     with closing(_archived_lines_of(path)) as lines:
         _parse_archive_header(path, lines)
-        for row in _parse_archived_rows(path, lines):
-            seq, found = next(stored, (0, b""))
-            if (seq, bytes(found)) != (row.seq, row.hash):
-                raise BadArchive(f"{path}: the log in the database differs from seq {row.seq} on")
-    raise BadArchive(f"{path}: its first line does not fit its events")
+        found = ((each.seq, each.hash) for each in _parse_archived_rows(path, lines))
+        others = (each for each in found if each != next(rows, None))
+        first, _ = next(others, (header.events, header.head))
+    raise BadArchive(f"{path}: the log in the database differs from seq {first} on")
 
 
 def _write_archived_log(file: IO[bytes], header: ArchiveHeader) -> None:
@@ -250,8 +250,7 @@ def _fold_archived_log(
             else:
                 if (fold.seq, fold.head) != header[1:]:
                     raise BadRow(fold.seq + 1, "the file ends here, its first line says otherwise")
-                if fold.unfinished:
-                    raise BadRow(fold.seq + 1, f"the log ends before {fold.unfinished}")
+                fold.refuse_unfinished()
         except BadRow as bad:
             raise BadArchive(f"{path}: seq {bad.seq}: {bad}") from None
         except UNREADABLE:

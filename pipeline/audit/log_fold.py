@@ -101,14 +101,16 @@ class LogFold:
         self.accepted = AcceptedWishes()
         self.lost_places = LostPlacesFold()
 
-    @property
-    def unfinished(self) -> str:
-        """Say before what the rows so far end, if the last one calls for another."""
+    def refuse_unfinished(self) -> None:
+        """Raise BadRow if the last row is to be followed by another one of the same change."""
         if self.contests.is_unfinished:
-            return "an answer has given a place back"
+            raise BadRow(self.seq + 1, "the log ends before an answer has given a place back")
         if self.draw.is_unfinished:
-            return "everybody has been placed by the draw"
-        return "a seat accepted in advance is confirmed" if self.accepted.is_unfinished else ""
+            raise BadRow(self.seq + 1, "the log ends before everybody has been placed by the draw")
+        if self.accepted.is_unfinished:
+            raise BadRow(
+                self.seq + 1, "the log ends before a seat accepted in advance is confirmed"
+            )
 
     def take(self, event: Event) -> None:
         """Add the next row. Raises BadRow."""

@@ -104,5 +104,4 @@ def _verify_events(fold: LogFold, job: Job) -> None:
         raise BadRow(first_missing, f"the log ends at {fold.seq}, the job's row at {job.seq}")
     if fold.head != bytes(job.chain_head):
         raise BadRow(job.seq, "the job's row holds another chain head")
-    if fold.unfinished:
-        raise BadRow(fold.seq + 1, f"the log ends before {fold.unfinished}")
+    fold.refuse_unfinished()

@@ -115,9 +115,8 @@ def _admit_own_application(
 
     The person cannot be erased before this change is committed.
     """
-    application = job.people.get(application_id) or read_locked_application(job, application_id)
-    if not application.is_verified:
-        admit_as_verified(job, application, actor=actor)
+    application = read_locked_application(job, application_id)
+    admit_as_verified(job, application, actor=actor)
     if name != application.name:
         Application.objects.filter(id=application.id).update(name=name)
         application.name = name

@@ -56,7 +56,9 @@ class CronTimes:
         if names_hours:
             start = start.replace(tzinfo=None)
         try:
-            for time in CronSim(" ".join(fields), start):
+            times = CronSim(" ".join(fields), start)
+            while True:  # it ends with an error
+                time = next(times)
                 found = _cron_time_in_utc(time, zone) if names_hours else time.astimezone(UTC)
                 if found > moment:
                     return found

@@ -139,3 +139,17 @@ def test_a_key_that_is_none_is_said(rejected: UUID, file: Path, settings: Any) -
 
     with pytest.raises(Fatal, match="no key in PEM"):
         Run(KEY, {}, None)
+
+
+def test_a_damaged_line_before_the_last_one_stops_no_further_anchors(
+    rejected: UUID, file: Path
+) -> None:
+    append_anchors()
+    factories.applications(rejected, 1)
+    append_anchors()
+    _first, second = file.read_text().splitlines()
+    file.write_text(f"damaged\n{second}\n")
+    factories.applications(rejected, 1)
+
+    assert append_anchors() == 1
+    assert len(file.read_text().splitlines()) == 3

@@ -10,11 +10,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError
 
 from jobs.models import Job
+from pipeline.audit import archive
 from pipeline.audit.archive import (
     BadArchive,
     archive_log,
@@ -25,10 +27,17 @@ from pipeline.audit.archive import (
     verify_archived_log,
 )
 from pipeline.audit.replay import replay
+from pipeline.database.instants import database_now
+from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.exports.formats import formatted_lines
+from pipeline.services.answer_contest import answer_contest
+from pipeline.services.contest import contest
+from pipeline.services.lifecycle import pause_job
+from pipeline.services.preaccept import preaccept
 from tests.support import factories
 from tests.support.archives import closed_job, said_by
+from tests.support.contests import rejected_application
 from tests.support.lottery import lottery
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -178,3 +187,85 @@ def test_a_pipe_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
     os.mkfifo(path)
 
     assert problems_with_archive(tmp_path) == (1, [f"{path}: it is no file"])
+
+
+def without_its_last_row(path: Path) -> None:
+    """Drop the last row, and say so in the first line."""
+
+    def drop_from(rows: list[str]) -> None:
+        rows.pop()
+        last = json.loads(rows[-1])
+        about = json.loads(rows[0]) | {"events": last["seq"], "head": last["hash"]}
+        rows[0] = json.dumps(about, separators=(",", ":"), sort_keys=True) + "\n"
+
+    rewrite(path, drop_from)
+
+
+def an_answer_that_gives_a_place_back() -> UUID:
+    row = rejected_application()
+    asked = contest(application_id=row.id, text="Why?", actor=factories.owner_of(row))
+    other = factories.application(row.job_id)  # so that nothing follows the place given back
+    assert factories.status_of(other) == "ACTIVE"
+    answer_contest(
+        contest_id=asked.id,
+        application_id=row.id,
+        answer=ContestAnswer.CHANGED,
+        reason=ContestReason.OUR_ERROR,
+        actor=factories.RECRUITER,
+    )
+    return row.job_id
+
+
+def a_draw() -> UUID:
+    job_id = lottery(seconds=0.3, capacity=1)
+    factories.applications(job_id, 1)
+    pause_job(job_id=job_id, actor=factories.RECRUITER)  # so that nobody gets a seat
+    time.sleep(0.3)
+    factories.settle_all()
+    return job_id
+
+
+def a_seat_accepted_in_advance() -> UUID:
+    job_id = factories.job()
+    _seated, waiting = factories.applications(job_id, 2)
+    until = database_now() + timedelta(days=1)
+    preaccept(application_id=waiting.id, accept_until=until, actor=factories.owner_of(waiting))
+    factories.alter(job_id, capacity=2)
+    return job_id
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (an_answer_that_gives_a_place_back, "before an answer has given a place back"),
+        (a_draw, "before everybody has been placed by the draw"),
+        (a_seat_accepted_in_advance, "before a seat accepted in advance is confirmed"),
+    ],
+)
+def test_a_file_that_ends_within_a_change_is_named(
+    tmp_path: Path, make: Callable[[], UUID], why: str
+) -> None:
+    job_id = make()
+    path = archive_log(tmp_path, job_id)
+
+    without_its_last_row(path)
+
+    with pytest.raises(BadArchive, match=f"{job_id}.*the log ends {why}"):
+        verify_archived_log(path)
+
+
+def test_a_file_that_was_not_written_as_it_should_be_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = factories.job()
+    write = archive._write_archived_log
+
+    def write_less(file: Any, header: archive.ArchiveHeader) -> None:
+        first = factories.events(job_id)[0]
+        write(file, header._replace(events=1, head=bytes(first.hash)))
+
+    monkeypatch.setattr(archive, "_write_archived_log", write_less)
+
+    with pytest.raises(BadArchive, match="other events than were written"):
+        archive_log(tmp_path, job_id)
+    assert not [each for each in tmp_path.rglob("*") if each.is_file()]

@@ -13,6 +13,8 @@ from jobs.policies import Policy
 from jobs.quiet_hours import (
     QuietHours,
     deadline_outside_quiet_hours,
+    quiet_hours_refusal,
+    quiet_time_in_minutes,
     time_outside_quiet_hours,
     utc_time_outside_quiet_hours,
 )
@@ -195,3 +197,31 @@ def test_the_times_of_an_offer_are_counted_once() -> None:
     assert again
     assert utc_time_outside_quiet_hours.cache_info().misses == before.misses
     assert utc_time_outside_quiet_hours.cache_info().hits == before.hits + 1
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "why"),
+    [
+        (None, None, ""),
+        ("22:00", None, "or neither"),
+        (None, "08:00", "or neither"),
+        ("22:00", "24:00", "times of the day"),
+        ("22:00", "18:00", ""),
+        ("22:00", "18:01", "Leave at least 4 hours"),
+        ("08:31", "04:31", ""),
+        ("08:31", "04:32", "Leave at least 4 hours"),
+        ("10:00", "10:00", "Leave at least 4 hours"),
+    ],
+)
+def test_quiet_hours_that_are_typed_in_leave_four_hours_of_the_day(
+    begins: str | None, ends: str | None, why: str
+) -> None:
+    wrong = quiet_hours_refusal(begins, ends)
+
+    assert why in wrong
+    assert bool(wrong) == bool(why)
+
+
+@pytest.mark.parametrize(("text", "minutes"), [("00:00", 0), ("00:59", 59), ("23:33", 1_413)])
+def test_a_time_of_the_day_is_counted_in_minutes(text: str, minutes: int) -> None:
+    assert quiet_time_in_minutes(text) == minutes

@@ -9,11 +9,14 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 
+from pipeline.domain.states import Move
 from pipeline.line import follow_up
 from pipeline.line.admission import admit
 from pipeline.line.event_log import LogEntry
-from pipeline.line.lock import lock_job_for
+from pipeline.line.lock import lock_job_for, lock_job_of, read_locked_application
 from pipeline.line.locked_job import LockedJob
+from pipeline.line.moves import make_move
+from pipeline.line.signals import committed
 from pipeline.line.write import write
 from pipeline.live.announcer import start_announcing, stop_announcing
 from pipeline.live.channel import channel_connection_parameters
@@ -21,7 +24,7 @@ from pipeline.services.acknowledge import acknowledge
 from pipeline.services.settle import settle_next_due
 from pipeline.services.withdraw import withdraw
 from tasks.enqueue import NewTask
-from tasks.models import Task, TaskEvent
+from tasks.models import Task, TaskEvent, TaskType
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.round_trips import round_trips_of
@@ -155,3 +158,58 @@ def test_sleeping_workers_are_woken_after_the_commit(followed: None) -> None:
 
     assert heard.payload == "work"
     assert factories.fresh(application)
+
+
+def test_registering_twice_is_harmless(followed: None) -> None:
+    follow_up.register_follow_up(one_for_each)
+
+    factories.application(factories.job())
+
+    assert labels() == ["APPLIED 3"]
+
+
+def test_tasks_of_a_type_that_the_database_does_not_know_are_named_in_the_log(
+    followed: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    TaskType.objects.filter(key="demo.sleep").delete()
+
+    person = factories.application(factories.job())
+
+    assert factories.status_of(person) == "ACTIVE"
+    assert "follow-up tasks are lost, a type has no row: {'demo.sleep'}" in caplog.text
+
+
+def test_a_change_that_is_written_in_two_steps_is_announced_once() -> None:
+    job_id = factories.job(capacity=2)
+    people = factories.applications(job_id, 2)
+    heard: list[Any] = []
+
+    def listen(sender: Any, **about: Any) -> None:
+        heard.append([entry.event for entry in about["entries"]])
+
+    committed.connect(listen)
+    try:
+        with transaction.atomic():
+            job = lock_job_of(people[0].id)
+            attach_second = read_locked_application(job, people[1].id)
+            for person in (job.application(people[0].id), attach_second):
+                make_move(job, person, Move.WITHDRAW)
+                write(job)
+    finally:
+        committed.disconnect(listen)
+
+    assert heard == [["WITHDRAWN", "WITHDRAWN"]]
+
+
+def test_a_value_that_no_column_takes_is_refused_before_anything_is_written() -> None:
+    job_id = factories.job()
+    person = factories.application(job_id)
+
+    with transaction.atomic():
+        job = lock_job_of(person.id)
+        job.application(person.id).name = object()  # type: ignore[assignment]
+        make_move(job, job.application(person.id), Move.WITHDRAW)
+        with pytest.raises(TypeError, match="does not belong"):
+            write(job)
+
+    assert factories.status_of(person) == "ACTIVE"

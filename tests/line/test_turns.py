@@ -199,3 +199,16 @@ def test_other_jobs_do_not_wait(runner: Runner, callers: Callers) -> None:
 
     assert callers.turns.take(uuid4(), "b") == "B"
     callers.finish()
+
+
+def test_who_is_called_at_the_last_moment_waits_for_the_result(runner: Runner) -> None:
+    late: Turn[str, str] = Turn("late")  # its time is over, but a leader has taken it along
+    waits = threading.Thread(target=Turns(runner)._leave, args=(JOB, late))
+
+    waits.start()
+    waits.join(0.1)
+    assert waits.is_alive()
+    late.called.set()
+    waits.join(PATIENCE_SECONDS)
+
+    assert not waits.is_alive()

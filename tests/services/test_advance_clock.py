@@ -10,7 +10,13 @@ from django.db import connection
 
 from jobs.models import Company, Job
 from pipeline.audit.verify import verify_job
-from pipeline.domain.errors import ClockAtItsEnd, ClockMoving, NotASandbox, SandboxFull
+from pipeline.domain.errors import (
+    ClockAtItsEnd,
+    ClockMoving,
+    IllegalMove,
+    NotASandbox,
+    SandboxFull,
+)
 from pipeline.line import settle as line_settle
 from pipeline.line.company_clock import read_company_clock
 from pipeline.models import ClockAdvance, Event
@@ -24,6 +30,7 @@ from pipeline.services.acknowledge import acknowledge
 from pipeline.services.advance_clock import MOST_DAYS_AHEAD, MOST_SECONDS, jobs_behind_clock
 from pipeline.services.lifecycle import close_job
 from pipeline.services.settle import seconds_until_settlement, settle, settle_next_due
+from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
@@ -228,6 +235,8 @@ def test_a_closed_job_is_closed_out_before_the_clock_moves() -> None:
     advance(company, DAY)
 
     assert factories.statuses(*people) == ["JOB_CLOSED"] * 3
+    with pytest.raises(IllegalMove):
+        withdraw(application_id=people[0].id, actor=factories.owner_of(people[0]))
     closed, out = (
         next(e for e in factories.events(job_id) if e.event == name)
         for name in ("JOB_CLOSED", "CLOSED_OUT")

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
+from applicants.models import ERASED, Applicant
 from pipeline.domain.errors import (
     AlreadyApplied,
     AlreadyDecided,
+    ApplicantNotFound,
     JobNotFound,
     JobNotOpen,
     LineError,
 )
 from pipeline.domain.states import Outcome
+from pipeline.line.turns import Turn
+from pipeline.services import apply as applying
+from pipeline.services.apply import Request
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
+from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
@@ -120,4 +128,64 @@ def test_a_refused_application_still_leaves_done_what_was_due() -> None:
     assert factories.event_names(job_id)[-1] == "DECAYED"
     open_job(job_id=job_id, actor=factories.RECRUITER)
     assert factories.statuses(holder, waiting) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    assert_line_is_sound(job_id)
+
+
+def test_a_repeated_request_is_the_same_application_and_nobody_else_gets_its_id() -> None:
+    job_id, new_id = factories.job(), uuid4()
+    person = factories.applicant()
+    made = [factories.application(job_id, person, application_id=new_id) for _ in range(2)]
+
+    with pytest.raises(ValueError, match="two people"):
+        factories.application(job_id, application_id=new_id)
+
+    assert [each.id for each in made] == [new_id, new_id]
+    assert factories.event_names(job_id).count("APPLIED") == 1
+    assert_line_is_sound(job_id)
+
+
+def test_an_erased_person_cannot_apply() -> None:
+    person = factories.applicant()
+    Applicant.objects.filter(id=person.id).update(email=f"{ERASED}{person.id}")
+
+    with pytest.raises(ApplicantNotFound):
+        factories.application(factories.job(), person)
+
+
+def test_in_one_batch_a_person_takes_over_what_a_stranger_has_just_made() -> None:
+    job_id, person = factories.job(), factories.applicant()
+    actor = factories.as_applicant(person.id)
+    turns = [
+        Turn(Request(person.id, name, actor, verified, None, {}))
+        for name, verified in [("Total Idiot", False), ("Ana Li", True)]
+    ]
+
+    applying._apply_all(job_id, turns)
+
+    strangers, hers = (turn.result for turn in turns)
+    assert strangers is hers
+    assert (hers.name, factories.status_of(hers)) == ("Ana Li", "PENDING_ACKNOWLEDGMENT")
+    assert factories.event_names(job_id)[2:] == ["APPLIED", "VERIFIED", "PROMOTED"]
+    assert_line_is_sound(job_id)
+
+
+def test_in_one_batch_a_returning_person_still_cools_down_when_another_gets_a_seat() -> None:
+    job_id = factories.job(capacity=2, acknowledge_first_seat=True)
+    missed = factories.application(job_id)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    withdraw(application_id=missed.id, actor=factories.owner_of(missed))
+    other = factories.application(job_id, verified=False)
+    turns = [
+        Turn(Request(each.applicant_id, "Ana", factories.owner_of(each), True, None, {}))
+        for each in (missed, other)
+    ]
+
+    applying._apply_all(job_id, turns)
+    results = [turn.result for turn in turns]
+    assert factories.statuses(*results) == ["WAITLIST", "PENDING_ACKNOWLEDGMENT"]
+    let_time_pass(job_id, factories.COOLDOWN)
+    factories.settle_all()
+
+    assert factories.statuses(*results) == ["PENDING_ACKNOWLEDGMENT"] * 2
     assert_line_is_sound(job_id)

@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from jobs.models import JobPosting
-from pipeline.domain.errors import IllegalJobMove, StaleVersion
+from pipeline.domain.errors import ExternalIdTaken, IllegalJobMove, StaleVersion
+from pipeline.models import JobReference
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.update_job import JobChanges, Version, update_job
 from pipeline.services.withdraw import withdraw
@@ -212,3 +213,18 @@ def test_a_policy_out_of_range_changes_nothing() -> None:
         factories.alter(job_id, policy={"penalty_places": 1_001}, capacity=4)
 
     assert (factories.row_of(job_id).seq, factories.row_of(job_id).capacity) == (seq, 1)
+
+
+def test_the_companys_own_id_is_changed_with_the_posting() -> None:
+    company = factories.company()
+    job_id = factories.job(company_id=company.id)
+    changes = JobChanges(reference={"external_id": "crm-7"})
+
+    update_job(job_id=job_id, changes=changes, actor=factories.RECRUITER)
+
+    assert JobReference.objects.get(job_id=job_id).external_id == "crm-7"
+    assert version_of(job_id).posting == 2
+    with pytest.raises(ExternalIdTaken):
+        update_job(
+            job_id=factories.job(company_id=company.id), changes=changes, actor=factories.RECRUITER
+        )

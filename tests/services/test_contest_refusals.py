@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -115,3 +115,30 @@ def test_a_place_from_before_a_draw_by_lot_is_gone() -> None:
 
     answer(asked, "UPHELD", "NO_PLACE_LEFT")
     assert_line_is_sound(job_id)
+
+
+def test_a_place_from_after_the_draw_is_given_back() -> None:
+    job_id = lottery(capacity=1)
+    people = factories.applications(job_id, 3)
+    draw(job_id)
+    first, second = factories.line(job_id)
+    waiting = next(each for each in people if each.id == first)
+    end(waiting)
+
+    answer(ask(waiting))
+
+    assert factories.line(job_id) == [first, second]
+    assert_line_is_sound(job_id)
+
+
+def test_an_answer_that_is_repeated_is_the_same_one_and_another_one_is_refused() -> None:
+    lapsed, *_others = a_lapsed_person()
+    asked, request_id = ask(lapsed), uuid4()
+    first = answer(asked, request_id=request_id)
+
+    again = answer(asked, request_id=request_id)
+
+    assert (first.answer_seq, first.id) == (again.answer_seq, again.id)
+    for other in (UUID(int=0), UUID(int=2**128 - 1)):
+        with pytest.raises(ContestAnswered):
+            answer(asked, request_id=other)

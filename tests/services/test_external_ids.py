@@ -8,12 +8,13 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import IntegrityError, OperationalError, connection
 
+from applicants.models import ERASED_NAME
 from jobs.models import Company
-from pipeline.domain.errors import ExternalIdTaken
+from pipeline.domain.errors import ExternalIdTaken, PersonErased
 from pipeline.line.turns import Turn
-from pipeline.models import ApplicationReference, JobReference
+from pipeline.models import Application, ApplicationReference, JobReference
 from pipeline.services import apply as module
 from pipeline.services.apply import Request
 from pipeline.services.references import change_application_reference, write_reference
@@ -146,3 +147,23 @@ def test_two_batches_with_the_same_ids_do_not_wait_for_each_other(
         assert sorted(answers) == [["ExternalIdTaken"] * 2, ["NoneType"] * 2]
     else:
         assert [isinstance(answer, OperationalError) for answer in answers].count(True) == 1
+
+
+def test_no_change_reads_nothing_and_an_erased_person_gets_no_reference() -> None:
+    row = factories.application(factories.job())
+    company_id = row.job.company_id
+
+    change_application_reference(company_id=company_id, application_id=uuid4(), changes={})
+    Application.objects.filter(id=row.id).update(name=ERASED_NAME)
+    with pytest.raises(PersonErased):
+        change_application_reference(company_id=company_id, application_id=row.id, changes=OWN)
+
+    assert not ApplicationReference.objects.exists()
+
+
+def test_what_the_database_refuses_for_another_reason_is_not_called_a_taken_id() -> None:
+    row = factories.application(factories.job())
+    own = ApplicationReference(application_id=row.id, company_id=None, **OWN)  # type: ignore[misc]
+
+    with pytest.raises(IntegrityError):
+        write_reference(own, OWN)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from uuid import UUID
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
+from jobs.policies import Policy
 from pipeline.domain.errors import IllegalJobMove, JobNotFound
-from pipeline.services.lifecycle import close_job, open_job, pause_job
+from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -119,3 +121,19 @@ def test_a_cooldown_that_ends_in_a_pause_is_noticed_after_it() -> None:
     assert factories.settle_all() == 1
 
     assert factories.status_of(person) == "PENDING_ACKNOWLEDGMENT"
+
+
+def test_a_job_whose_id_is_there_already_is_not_made_again() -> None:
+    company, new_id = factories.company(), uuid4()
+    how: Any = {
+        "company_id": company.id,
+        "posting": Posting("Engineer"),
+        "capacity": 1,
+        "policy": Policy(),
+        "actor": factories.RECRUITER,
+        "job_id": new_id,
+    }
+
+    assert [create_job(**how) for _ in range(2)] == [new_id, new_id]
+
+    assert factories.event_names(new_id) == ["JOB_CREATED", "JOB_OPENED"]

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, connection
 
-from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, IllegalMove
+from pipeline.domain.errors import (
+    AlreadyApplied,
+    AlreadyDecided,
+    ApplicationNotFound,
+    IllegalMove,
+)
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
@@ -17,7 +23,7 @@ from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.remove import remove
 from pipeline.services.rename import rename
 from pipeline.services.settle import seconds_until_settlement
-from pipeline.services.verify import verify, verify_applications_of
+from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -263,18 +269,6 @@ def test_a_cool_down_still_counts_after_proving_and_the_job_wakes_at_its_end() -
     assert_line_is_sound(job_id)
 
 
-def test_who_proves_the_address_verifies_everything_made_with_it() -> None:
-    person = factories.applicant()
-    jobs = [factories.job(), factories.job()]
-    made = [unverified(job_id, person) for job_id in jobs]
-    other = unverified(jobs[0])
-
-    assert verify_applications_of(person.id) == 2
-    assert verify_applications_of(person.id) == 0
-
-    assert factories.statuses(*made, other) == ["PENDING_ACKNOWLEDGMENT"] * 2 + ["WAITLIST"]
-
-
 def test_the_owner_renames_a_live_application_and_nobody_an_ended_one() -> None:
     job_id = factories.job()
     person = unverified(job_id)
@@ -285,6 +279,8 @@ def test_the_owner_renames_a_live_application_and_nobody_an_ended_one() -> None:
     with pytest.raises(IllegalMove):
         rename(application_id=person.id, name="Bo")
     assert factories.fresh(person).name == "Ana Li"
+    with pytest.raises(ApplicationNotFound):
+        rename(application_id=uuid4(), name="Bo")
 
 
 def test_the_database_itself_gives_no_seat_to_an_unverified_application() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from pipeline.domain.errors import ApplicationNotFound
+from pipeline.domain.errors import ApplicationNotFound, IllegalMove
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import DecisionNote
 from pipeline.services.remove import remove
@@ -99,3 +100,16 @@ def test_an_unknown_application_is_named_as_such() -> None:
         withdraw(application_id=nobody, actor=factories.RECRUITER)
     with pytest.raises(ApplicationNotFound):
         remove(application_id=nobody, outcome=Outcome.REMOVED, actor=factories.RECRUITER)
+
+
+def test_a_repeated_request_decides_once_and_another_one_is_refused() -> None:
+    person = factories.application(factories.job())
+    request_id = uuid4()
+
+    first = end(person, "REJECTED", request_id=request_id)
+    again = end(person, "REJECTED", request_id=request_id)
+
+    assert (first.id, again.id) == (person.id, person.id)
+    assert factories.event_names(person.job_id).count("REMOVED") == 1
+    with pytest.raises(IllegalMove):
+        end(person, "REJECTED", request_id=uuid4())

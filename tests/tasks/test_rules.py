@@ -107,3 +107,12 @@ def test_a_name_is_registered_once_and_attempts_have_bounds() -> None:
         )
     with pytest.raises(ValueError, match="max_attempts"):
         registry.task_type(key="test.too_many", max_attempts=21)(lambda payload, context: None)
+
+
+def test_whatever_a_secret_value_is_its_texts_are_hidden() -> None:
+    schema = {"properties": {"login": {"secret": True}, "anything": True}}
+    payload = {"login": {"user": "anna", "codes": ["abcd1234", 12345]}, "anything": [1]}
+
+    assert redact_payload(schema, payload) == {"login": HIDDEN, "anything": [1]}
+    assert secrets_in_payload(schema, payload)[0] == "abcd1234"
+    assert {*secrets_in_payload(schema, payload)} == {"abcd1234", "12345", "anna"}

@@ -105,6 +105,20 @@ def test_missed_times_are_made_up_only_if_asked_for(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_last_missed_time_is_made_up_only_while_it_is_nearer_than_the_next(
+    due_since: DueSince,
+) -> None:
+    nearer, farther = (due_since(5 * 60 + late) for late in (20, 40))
+    for each in (nearer, farther):
+        at = Schedule.objects.get(id=each.id).next_at
+        Schedule.objects.filter(id=each.id).update(cron=f"{at.minute} * * * *")
+
+    enqueue_due_schedules()
+
+    assert [task.producer for task in Task.objects.all()] == [f"schedule:{nearer.id}"]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_schedule_that_cannot_run_is_switched_off_and_stops_no_other(due_since: DueSince) -> None:
     bad, good = due_since(61), due_since(0)
     Schedule.objects.filter(id=bad.id).update(type_key="no.such")
