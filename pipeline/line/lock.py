@@ -146,8 +146,9 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
     """
     if known := job.people.get(application_id):
         return known
-    (rows,) = fetch_in_one_trip(sql.READ_APPLICATION, parameters={"application": application_id})
-    if not rows or rows[0][sql.APPLICATION.index("job_id")] != job.id:
+    values = {"application": application_id, "job": job.id}
+    (rows,) = fetch_in_one_trip(sql.READ_APPLICATION_TO, parameters=values)
+    if not rows:
         raise ApplicationNotFound
     return attach_locked_row(job, rows[0])
 
