@@ -58,7 +58,11 @@ def test_every_statement_on_the_rows_of_a_line_names_its_job() -> None:
 
 def test_applications_are_found_by_their_ids_and_not_by_an_index_of_the_whole_line() -> None:
     """In a year's rows of 10,000 companies, PostgreSQL chose that index for a plain key."""
-    by_ids = {name: text for name, text in statements().items() if "applications)s::uuid[])" in text or "changed_ids" in text}
+    by_ids = {
+        name: text
+        for name, text in statements().items()
+        if "applications)s::uuid[])" in text or "changed_ids" in text
+    }
     by_ids |= {"CHANGE": sql.CHANGE, "READ_APPLICATION_TO": sql.READ_APPLICATION_TO}
 
     plain = {name for name, text in by_ids.items() if not AS_EXPRESSION.search(text)}
