@@ -71,7 +71,7 @@ def archive_logs(
     before = database_now() - timedelta(days=after_days)
     closed = Job.objects.filter(status=JobStatus.CLOSED, is_test=False, closed_at__lt=before)
     written, left_out = 0, 0
-    with primary_without_replica(), _turn_to_archive():
+    with primary_without_replica(), turn_to_archive():
         _remove_unfinished_archives(folder)
         try:
             noted, problems = _begin_archive(folder)
@@ -83,7 +83,7 @@ def archive_logs(
             try:
                 if _is_archived(folder, job_id, last):
                     continue
-                problems += _archive_losses(path, last)
+                problems += losses_in_archive(path, last)
                 if longest is not None and seq > longest:
                     left_out += 1
                     continue
@@ -157,7 +157,7 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
             max(0, len(noted.get(header.job_id, [])) - 1) :
         ]
         if header not in allowed:
-            problems.append(_difference_from_manifest(path, header, allowed))
+            problems.append(difference_from_manifest(path, header, allowed))
     return len(paths), problems
 
 
@@ -169,7 +169,8 @@ def count_missing_in_archive(folder: Path, *, after_days: int) -> int:
 
 
 @contextmanager
-def _turn_to_archive() -> Iterator[None]:
+def turn_to_archive() -> Iterator[None]:
+    """Let no other run write an archive in the block. Raises ArchiveBusy if one does."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [ARCHIVE_TURN])
         if not cursor.fetchone()[0]:
@@ -195,7 +196,7 @@ def _begin_archive(folder: Path) -> tuple[Noted, list[str]]:
     return manifest_of(folder), []
 
 
-def _archive_losses(path: Path, noted: ArchiveHeader | None) -> list[str]:
+def losses_in_archive(path: Path, noted: ArchiveHeader | None) -> list[str]:
     """Say what has happened to a file that the manifest names; empty if nothing has."""
     if noted is None:
         return []
@@ -206,7 +207,8 @@ def _archive_losses(path: Path, noted: ArchiveHeader | None) -> list[str]:
     return []
 
 
-def _difference_from_manifest(path: Path, header: ArchiveHeader, noted: list[ArchiveHeader]) -> str:
+def difference_from_manifest(path: Path, header: ArchiveHeader, noted: list[ArchiveHeader]) -> str:
+    """Say how a file differs from what the manifest has of its job."""
     if not noted:
         return f"{path}: it is not in the manifest"
     if header.events < noted[-1].events:

@@ -228,7 +228,8 @@ class UnsettledClaims:
                 )
             except Exception as error:
                 log.warning("the end of a request with a key could not be written: %s", error)
-                has_lost_connection = _has_lost_connection()
+                raw = connection.connection
+                has_lost_connection = raw is None or raw.closed
                 connection.close()
                 if (
                     isinstance(error, OperationalError | InterfaceError)
@@ -242,10 +243,6 @@ class UnsettledClaims:
             if not self._waiting:
                 self._thread = None
             return bool(self._waiting)
-
-
-def _has_lost_connection() -> bool:
-    return connection.connection is None or connection.connection.closed
 
 
 unsettled = UnsettledClaims()

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection
 
 from jobs.models import ApiKey, Job, Scope
 from pipeline.limits import idempotency
@@ -280,25 +280,3 @@ def test_a_secret_is_never_stored() -> None:
     assert first.headers["Cache-Control"] == "no-store"
     assert ApiKey.objects.count() == 2
     assert [row.body for row in IdempotencyRecord.objects.all()] == [None]
-
-
-def test_settlements_that_fail_for_their_own_reason_do_not_hold_up_the_others() -> None:
-    """Their rows are locked: each attempt ends with the database there."""
-    ids = [bytes([n]) * 32 for n in range(7)]
-    claims = [idempotency.claim_idempotency_key(each, b"f" * 32) for each in ids]
-    assert all(isinstance(each, idempotency.IdempotencyClaim) for each in claims)
-    settled: list[bool] = []
-
-    def settle_all() -> None:
-        unsettled = idempotency.UnsettledClaims()
-        for claim in claims:
-            unsettled.note(idempotency._RELEASE, {"id": claim.id, "run": claim.run})
-        eventually(lambda: IdempotencyRecord.objects.get(id=ids[-1]).released, 8)
-        settled.append(True)
-
-    with transaction.atomic():
-        list(IdempotencyRecord.objects.select_for_update().filter(id__in=ids[:-1]))
-        together([settle_all])
-
-    assert settled == [True]
-    eventually(lambda: all(IdempotencyRecord.objects.values_list("released", flat=True)), 20)
