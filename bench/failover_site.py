@@ -114,6 +114,7 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
     time.sleep(WINDOW_SECONDS - 2)
     clients, broken_at, broken = site.pooled_clients(), time.monotonic(), time.time()
     heal = row.break_site(site)
+    gone = set(site.ended())  # with their machine
 
     wait_until_well(crowd, watchers, broken_at)
     heal()
@@ -128,12 +129,14 @@ def run_row(row: Row, site: MachinesSite, mail: MailReceiver) -> tuple[list[str]
     told, kept = witness.acknowledged(), {n for (n,) in site.rows("SELECT n FROM witness")}
     after, lost = sum(at > broken for at in told.values()), len(told.keys() - kept)
     notes += f"; {after} rows acknowledged beside the primary afterwards, {lost} lost"
+    ended = site.ended()
+    notes += f"; ended by themselves: {', '.join(set(ended) - gone) or 'none'}"
     cells, is_good = judge(site, crowd, slow, mail)
     changes = [at for at, is_change in crowd.successes if is_change]
     gaps, silence = map(longest_gap, (changes, watchers.read)), watchers.longest_silence(broken_at)
     cells[4:4] = [f"{crowd.longest_wait_seconds:.0f} s", f"{silence:.1f} s"]
     cells = [row.text, *(f"{gap:.1f} s" for gap in gaps), *cells, notes]
-    return cells, is_good and told.keys() <= kept
+    return cells, is_good and told.keys() <= kept and not set(ended) - gone
 
 
 def wait_until_well(crowd: Crowd, watchers: Watchers, broken_at: float) -> None:

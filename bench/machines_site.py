@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -57,6 +58,7 @@ class MachinesSite:
     ) -> None:
         self.folder, self.machines, self.cluster = folder, where, cluster
         self.address = (where["front"].address, FRONT_PORT)
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         self.environment = kept | {
             "DATABASE_URL": self._url("nextinline_app", f"{where['pooler'].address}:{POOLER_PORT}"),
@@ -123,6 +125,11 @@ class MachinesSite:
             identity=(user.pw_uid, user.pw_gid) if user else None,
         )  # fmt: skip
 
+    def ended(self) -> list[str]:
+        """Return which of the processes that were started have ended, with their exit codes."""
+        codes = {name: process.poll() for name, process in self._processes.items()}
+        return [f"{name} ({code})" for name, code in codes.items() if code is not None]
+
     def rows(self, statement: str, **given: Any) -> list[Any]:
         """Ask the primary, as its superuser."""
         with psycopg.connect(self._url("postgres", self.cluster.address)) as connection:
@@ -145,7 +152,7 @@ class MachinesSite:
         return False
 
     def _run(self, name: str, *command: object, identity: tuple[int, int] | None = None) -> None:
-        self.machines[name].start(
+        self._processes[name] = self.machines[name].start(
             command,
             log=self.folder / f"{name}.log",
             environment=self.environment,

@@ -57,7 +57,8 @@ postgresql:
     replication: {{username: replicator}}
 """
 # HAProxy sends everything to the node whose Patroni says that it is the primary. It asks silent
-# clients for a sign of life, so that the transaction of a machine that has vanished ends.
+# clients for a sign of life, so that the transaction of a machine that has vanished ends. While an
+# answer is on its way to one, it asks for none: then `tcp-ut` ends it.
 HAPROXY = """
 defaults
   mode tcp
@@ -65,7 +66,7 @@ defaults
   timeout client 1h
   timeout server 1h
 listen primary
-  bind {address}:{port}
+  bind {address}:{port} tcp-ut 10s
   option clitcpka
   clitcpka-idle 5s
   clitcpka-intvl 2s

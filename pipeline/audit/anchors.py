@@ -69,7 +69,7 @@ def append_anchors() -> int:
         for anchor in _new_anchor_heads(recent):
             last_line = _signed_anchor(anchor, last_line, key)
             lines.append(last_line + b"\n")
-        _write_anchors(file, b"".join(lines))
+        write_anchors(file, b"".join(lines))
         if not recent:
             sync_anchor_folder(path.parent)
     return len(lines)
@@ -151,13 +151,13 @@ def _end_of_anchor_file(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[A
             break
         recent.append(anchor)
     if rest_is_whole:
-        _write_anchors(file, b"\n")
+        write_anchors(file, b"\n")
     elif rest:
         os.ftruncate(file, size - len(rest))
     return lines[-1] if lines else b"", recent
 
 
-def _write_anchors(file: int, content: bytes) -> None:
+def write_anchors(file: int, content: bytes) -> None:
     """Append bytes and have them kept by the disk; after an error none of them is left."""
     size = os.fstat(file).st_size
     try:
@@ -271,7 +271,7 @@ def _put_anchor_key(path: Path, content: bytes, *, mode: int) -> None:
     mine = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     file = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        _write_anchors(file, content)
+        write_anchors(file, content)
         os.link(mine, path)
     except FileExistsError:
         pass

@@ -1,56 +1,53 @@
-"""Archive: a file outside the database for the log of each closed job.
+"""Archive: a folder outside the database with a file for the log of each closed job.
 
-A file is compressed with gzip. Its first line is JSON that says what the file is: the job, the
-number of events and the head. Each further line is an event as in an exported log. So a file can be
-verified and replayed without the database. The same log always gives the same bytes.
+A manifest in the folder says which files there must be. Nothing else is known of the archive.
 """
 
 from __future__ import annotations
 
 import errno
-import gzip
-import json
 import os
 import secrets
 import time
-import zlib
-from collections.abc import Callable, Collection, Generator, Iterator
-from contextlib import closing, suppress
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
+from itertools import takewhile
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
 from uuid import UUID
 
+from django.db import DatabaseError, connection
+
 from jobs.models import Job, JobStatus
-from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.anchors import sync_anchor_folder
-from pipeline.audit.log_fold import BadRow, LogFold
-from pipeline.audit.replay import Line, add_replayed_people
+from pipeline.audit.archive_manifest import (
+    NAME,
+    Noted,
+    append_to_manifest,
+    hold_manifest,
+    manifest_of,
+)
+from pipeline.audit.archived_log import (
+    BATCH,
+    ArchiveHeader,
+    BadArchive,
+    archive_header_of,
+    archived_rows_of,
+    verify_archived_log,
+    write_archived_log,
+)
 from pipeline.audit.verify import verify_job
 from pipeline.database.instants import database_now
 from pipeline.database.replica import primary_without_replica
-from pipeline.domain.errors import FutureMoment, NoSuchMoment
-from pipeline.line.event_log import LogEntry, exported_log_row, parse_exported_log_row
 from pipeline.models import Event
+from tasks.advisory_locks import ARCHIVE_TURN
 
-FORMAT = "next-in-line log 1"
 ENDING = ".jsonl.gz"
-BATCH = 2_000
-LONGEST_LINE = 2**20  # a longer one is no event, however much a damaged file unpacks to
 LEFT_BEHIND_SECONDS = 86_400  # older unfinished files are of dead processes
-UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError)
 
 
-class BadArchive(Exception):
-    """A file of the archive cannot be read, is not sound, or differs from the log; says which."""
-
-
-class ArchiveHeader(NamedTuple):
-    """First line of a file: the job, the number of its events, and the hash of the last one."""
-
-    job_id: UUID
-    events: int
-    head: bytes
+class ArchiveBusy(Exception):
+    """Another run is writing the archive."""
 
 
 def archived_log_path(folder: Path, job_id: UUID) -> Path:
@@ -68,19 +65,25 @@ def archive_logs(
     """Archive the logs of the jobs that closed so long ago and are not in the archive as they are.
 
     Returns how many files were written, how many logs were left out as longer than `longest`, and a
-    sentence for each that could not be archived. Raises OSError if the folder cannot be written.
+    sentence for each that could not be archived, or whose file was lost. Raises ArchiveBusy, and
+    OSError if the folder cannot be written.
     """
-    _remove_unfinished_archives(folder)
     before = database_now() - timedelta(days=after_days)
     closed = Job.objects.filter(status=JobStatus.CLOSED, is_test=False, closed_at__lt=before)
-    written, left_out, problems = 0, 0, []
-    with primary_without_replica():
-        for job_id, seq in closed.order_by("closed_at", "id").values_list("id", "seq").iterator():
-            if is_stopped():
-                break
+    written, left_out = 0, 0
+    with primary_without_replica(), turn_to_archive():
+        _remove_unfinished_archives(folder)
+        try:
+            noted, problems = _begin_archive(folder)
+        except BadArchive as error:
+            return 0, 0, [str(error)]
+        rows = closed.order_by("closed_at", "id").values_list("id", "seq").iterator()
+        for job_id, seq in takewhile(lambda _: not is_stopped(), rows):
+            path, last = archived_log_path(folder, job_id), noted.get(job_id, [None])[-1]
             try:
-                if _is_archived(folder, job_id):
+                if _is_archived(folder, job_id, last):
                     continue
+                problems += losses_in_archive(path, last)
                 if longest is not None and seq > longest:
                     left_out += 1
                     continue
@@ -96,10 +99,11 @@ def archive_logs(
 
 
 def archive_log(folder: Path, job_id: UUID) -> Path:
-    """Write a job's log as of now to its file, and return the path.
+    """Write a job's log as of now to its file, note it in the manifest, and return the path.
 
     The log is verified before, and the file is read back and verified. Only then does it take the
-    place of an earlier one. Raises BadArchive if either is not sound, OSError.
+    place of an earlier one, unless another run has put a newer one there meanwhile. Raises
+    BadArchive if either is not sound, OSError.
     """
     verdict = verify_job(job_id)
     if not verdict.is_sound:
@@ -110,90 +114,131 @@ def archive_log(folder: Path, job_id: UUID) -> Path:
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         with unfinished.open("xb") as file:
-            _write_archived_log(file, header)
+            write_archived_log(file, header)
             os.fsync(file.fileno())
         if verify_archived_log(unfinished) != header:
             raise BadArchive(f"{unfinished}: it has other events than were written")
-        unfinished.replace(path)
+        with hold_manifest(folder) as manifest:
+            if not path.exists() or archive_header_of(path).events <= header.events:
+                unfinished.replace(path)
+                for changed in (path.parent, folder):
+                    sync_anchor_folder(changed)
+                append_to_manifest(manifest, header)
     finally:
         unfinished.unlink(missing_ok=True)
-    for changed in (path.parent, folder):
-        sync_anchor_folder(changed)
     return path
-
-
-def verify_archived_log(path: Path) -> ArchiveHeader:
-    """Check a file's whole chain and every move in it, and return its first line.
-
-    Raises BadArchive.
-    """
-    return _fold_archived_log(path, lambda _: False)[0]
-
-
-def replay_archived_log(
-    path: Path, *, seq: int | None = None, as_of: datetime | None = None
-) -> Line:
-    """Return the line after event `seq`, or at time `as_of`, or at the end, as `replay` does.
-
-    Everything up to there is verified. A time after the last event means the end. Raises
-    BadArchive; NoSuchMoment before the first event; FutureMoment after the last one.
-    """
-
-    def is_later(row: LogEntry) -> bool:
-        return bool(seq is not None and row.seq > seq) or bool(as_of and row.at > as_of)
-
-    header, fold = _fold_archived_log(path, is_later)
-    if fold.seq == 0 or fold.at is None:
-        raise NoSuchMoment
-    if seq is not None and seq > fold.seq:
-        raise FutureMoment
-    draw = fold.draw
-    line = Line(
-        job_id=header.job_id,
-        seq=fold.seq,
-        at=fold.at,
-        status=fold.job["status"],
-        capacity=fold.job["capacity"],
-        policy=Policy(**logged_policy_values(fold.job["policy"])),
-        policy_version=fold.policy_version,
-        awaits_draw=draw.draw_at is not None and (draw.drawn_at is None or draw.is_unfinished),
-    )
-    add_replayed_people(line, fold.places.values())
-    return line
 
 
 def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tuple[int, list[str]]:
     """Verify the files of a folder, or of some jobs in it, and compare them with the logs.
 
-    Returns how many files there are, and a sentence for each that is not sound, or that differs
-    from the log: it names the first seq. A log may have more events than its file.
+    Returns how many files there are or must be, and a sentence for each that is missing or not
+    sound, or that differs from the manifest or the log: it names the first seq. A log may have more
+    events than its file.
     """
-    paths = [archived_log_path(folder, job_id) for job_id in job_ids]
-    paths = paths or sorted(folder.glob(f"??/*{ENDING}"))
-    problems = []
-    for path in paths:
+    try:
+        noted = manifest_of(folder)
+    except BadArchive as error:
+        return 0, [str(error)]
+    paths = {archived_log_path(folder, job_id) for job_id in job_ids or noted}
+    if not job_ids:
+        paths |= set(folder.glob(f"??/*{ENDING}"))
+    problems, sound = [], []
+    for path in sorted(paths):
         try:
-            _compare_archive_with_database(path, verify_archived_log(path))
+            header = verify_archived_log(path)
+            _compare_archive_with_database(path, header)
+            sound.append((path, header))
         except BadArchive as error:
             problems.append(str(error))
+    noted_since = manifest_of(folder)  # a run may have replaced some files
+    for path, header in sound:
+        allowed = noted_since.get(header.job_id, [])[
+            max(0, len(noted.get(header.job_id, [])) - 1) :
+        ]
+        if header not in allowed:
+            problems.append(difference_from_manifest(path, header, allowed))
     return len(paths), problems
 
 
-def _is_archived(folder: Path, job_id: UUID) -> bool:
+def count_missing_in_archive(folder: Path, *, after_days: int) -> int:
+    """Return how many jobs closed so long ago and were never archived."""
+    before = database_now() - timedelta(days=after_days)
+    closed = Job.objects.filter(status=JobStatus.CLOSED, is_test=False, closed_at__lt=before)
+    return len(set(closed.values_list("id", flat=True)) - manifest_of(folder).keys())
+
+
+@contextmanager
+def turn_to_archive() -> Iterator[None]:
+    """Let no other run write an archive in the block. Raises ArchiveBusy if one does."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [ARCHIVE_TURN])
+        if not cursor.fetchone()[0]:
+            raise ArchiveBusy
+    try:
+        yield
+    finally:
+        with suppress(DatabaseError), connection.cursor() as cursor:  # gone with its connection
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [ARCHIVE_TURN])
+
+
+def _begin_archive(folder: Path) -> tuple[Noted, list[str]]:
+    """Return what is noted in the manifest; make one if there is none, and say so if one is gone.
+
+    Raises BadArchive if the manifest is damaged, OSError if the folder cannot be written.
+    """
+    is_new = not (folder / NAME).exists()
+    with hold_manifest(folder):
+        if is_new:
+            sync_anchor_folder(folder)
+    if is_new and any(folder.glob(f"??/*{ENDING}")):
+        return {}, [f"{folder / NAME} was gone. A new one begins with the files that are there"]
+    return manifest_of(folder), []
+
+
+def losses_in_archive(path: Path, noted: ArchiveHeader | None) -> list[str]:
+    """Say what has happened to a file that the manifest names; empty if nothing has."""
+    if noted is None:
+        return []
+    if not path.exists():
+        return [f"{path} was gone. It is written again from the log"]
+    if archive_header_of(path).events < noted.events:
+        return [f"{path} was older than the manifest says. It is written again from the log"]
+    return []
+
+
+def difference_from_manifest(path: Path, header: ArchiveHeader, noted: list[ArchiveHeader]) -> str:
+    """Say how a file differs from what the manifest has of its job."""
+    if not noted:
+        return f"{path}: it is not in the manifest"
+    if header.events < noted[-1].events:
+        events = noted[-1].events
+        return f"{path}: it is older: it has {header.events} events, the manifest says {events}"
+    return f"{path}: it is not the file that the manifest names"
+
+
+def _is_archived(folder: Path, job_id: UUID, noted: ArchiveHeader | None) -> bool:
     """Tell whether a job's file has the log as it is, by its first line.
 
-    Raises BadArchive if it is damaged or has another log: it must not be replaced then.
+    Raises BadArchive if it is damaged or has another log, and so must not be replaced, or if the
+    log is not the one that was archived.
     """
     path = archived_log_path(folder, job_id)
-    if not path.exists():
-        return False
-    with closing(_archived_lines_of(path)) as lines:
-        header = _parse_archive_header(path, lines)
-    live = Job.objects.values_list("seq", "chain_head").get(id=job_id)
-    if (header.events, header.head) == (live[0], bytes(live[1])):
+    seq, head = Job.objects.values_list("seq", "chain_head").get(id=job_id)
+    live = ArchiveHeader(job_id, seq, bytes(head))
+    header = archive_header_of(path) if path.exists() else None
+    if header == live == noted:
         return True
-    _compare_archive_with_database(path, verify_archived_log(path))
-    return False
+    if header:
+        _compare_archive_with_database(path, verify_archived_log(path))
+    if noted and noted != live:
+        last = Event.objects.filter(job_id=job_id, seq=noted.events, hash=noted.head)
+        if not last.exists():
+            raise BadArchive(f"{path}: the log in the database is not the one that was archived")
+    if header == live:  # a crash came between its name and its line
+        with hold_manifest(folder) as manifest:
+            append_to_manifest(manifest, live)
+    return header == live
 
 
 def _compare_archive_with_database(path: Path, header: ArchiveHeader) -> None:
@@ -206,93 +251,15 @@ def _compare_archive_with_database(path: Path, header: ArchiveHeader) -> None:
         return
     stored = own.order_by("seq").values_list("seq", "hash").iterator(chunk_size=BATCH)
     rows = ((seq, bytes(own_hash)) for seq, own_hash in stored)
-    with closing(_archived_lines_of(path)) as lines:
-        _parse_archive_header(path, lines)
-        found = ((each.seq, each.hash) for each in _parse_archived_rows(path, lines))
+    with closing(archived_rows_of(path)) as archived:
+        found = ((each.seq, each.hash) for each in archived)
         others = (each for each in found if each != next(rows, None))
         first, _ = next(others, (header.events, header.head))
     raise BadArchive(f"{path}: the log in the database differs from seq {first} on")
 
 
-def _write_archived_log(file: IO[bytes], header: ArchiveHeader) -> None:
-    about = {
-        "format": FORMAT,
-        "job": str(header.job_id),
-        "events": header.events,
-        "head": header.head.hex(),
-    }
-    own = Event.objects.filter(job_id=header.job_id)
-    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-        packed.write(_archived_line_of(about))
-        for after in range(0, header.events, BATCH):
-            last = min(after + BATCH, header.events)
-            for event in own.filter(seq__gt=after, seq__lte=last).order_by("seq"):
-                packed.write(_archived_line_of(exported_log_row(event)))
-
-
-def _archived_line_of(facts: dict[str, Any]) -> bytes:
-    text = json.dumps(facts, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    return f"{text}\n".encode()
-
-
-def _fold_archived_log(
-    path: Path, is_later: Callable[[LogEntry], bool]
-) -> tuple[ArchiveHeader, LogFold]:
-    """LogFold a file's rows, all or up to the first one that is too late. Raises BadArchive."""
-    with closing(_archived_lines_of(path)) as lines:
-        header = _parse_archive_header(path, lines)
-        fold = LogFold(header.job_id)
-        try:
-            for row in _parse_archived_rows(path, lines):
-                if is_later(row):
-                    break
-                fold.take(cast(Event, row))  # it has the same fields
-            else:
-                if (fold.seq, fold.head) != header[1:]:
-                    raise BadRow(fold.seq + 1, "the file ends here, its first line says otherwise")
-                fold.refuse_unfinished()
-        except BadRow as bad:
-            raise BadArchive(f"{path}: seq {bad.seq}: {bad}") from None
-        except UNREADABLE:
-            raise BadArchive(f"{path}: seq {fold.seq + 1} cannot be read") from None
-    return header, fold
-
-
-def _parse_archive_header(path: Path, lines: Iterator[bytes]) -> ArchiveHeader:
-    try:
-        facts = json.loads(next(lines, b""))
-        if facts["format"] == FORMAT and isinstance(facts["events"], int):
-            return ArchiveHeader(UUID(facts["job"]), facts["events"], bytes.fromhex(facts["head"]))
-    except UNREADABLE:
-        pass
-    raise BadArchive(f"{path}: it is no archived log of a format that this release knows")
-
-
-def _parse_archived_rows(path: Path, lines: Iterator[bytes]) -> Iterator[LogEntry]:
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = parse_exported_log_row(json.loads(line))
-        except UNREADABLE:
-            raise BadArchive(f"{path}: event {number} cannot be read") from None
-        yield row
-
-
-def _archived_lines_of(path: Path) -> Generator[bytes]:
-    """Yield a file's lines. Raises BadArchive if it is missing, damaged or cut off."""
-    if path.is_fifo():  # reading it would wait for ever
-        raise BadArchive(f"{path}: it is no file")
-    try:
-        with gzip.open(path) as file:
-            while line := file.readline(LONGEST_LINE):
-                yield line
-    except (EOFError, zlib.error):
-        raise BadArchive(f"{path}: it is damaged or cut off") from None
-    except OSError as error:
-        raise BadArchive(f"{path}: it cannot be read: {error.strerror or error}") from None
-
-
 def _remove_unfinished_archives(folder: Path) -> None:
     for part in folder.glob("??/*.part"):
-        with suppress(FileNotFoundError):  # another run has just finished it
+        with suppress(OSError):  # another process has just finished it, or it cannot be removed
             if part.lstat().st_mtime < time.time() - LEFT_BEHIND_SECONDS:
                 part.unlink()

@@ -7,7 +7,7 @@ import time
 from django.conf import settings
 
 from pipeline.audit.anchors import BadAnchors, append_anchors
-from pipeline.audit.archive import archive_logs
+from pipeline.audit.archive import ArchiveBusy, archive_logs
 from pipeline.maintenance.site_task import site_task
 from pipeline.wording.english import count
 from tasks.context import Context
@@ -59,10 +59,12 @@ def archive_logs_in_task(context: Context) -> dict[str, int]:
             longest=LONGEST_IN_TASK,
             is_stopped=lambda: context.cancelled or time.monotonic() > stop_at,
         )
+    except ArchiveBusy:  # the command is doing the same
+        return {"archived": 0}
     except OSError as error:
         raise Fatal(f"the archive cannot be written (ARCHIVE_DIR): {error}") from None
     if problems:
-        raise Fatal(f"{count(len(problems), 'log')} not archived: {problems[0]}")
+        raise Fatal(f"{count(len(problems), 'problem')} with the archive: {problems[0]}")
     return {"archived": written, "too_long": left_out}
 
 

@@ -57,9 +57,9 @@ LEFT JOIN (SELECT id, hash FROM pipeline_event ORDER BY id DESC LIMIT 1) newest 
 # last restartpoint, or of what was written to its disk since.
 _LOOK = """
 SELECT pg_is_in_recovery()
-       AND (SELECT system_identifier FROM pg_control_system()) = %(system)s
-       AND greatest((SELECT timeline_id FROM pg_control_checkpoint()),
-                    (SELECT min_recovery_end_timeline FROM pg_control_recovery())) = %(timeline)s,
+       AND (SELECT system_identifier FROM pg_control_system()) = %(system)s,
+       greatest((SELECT timeline_id FROM pg_control_checkpoint()),
+                (SELECT min_recovery_end_timeline FROM pg_control_recovery())),
        pg_last_wal_replay_lsn() >= %(lsn)s::pg_lsn,
        %(event)s::bigint IS NULL
        OR EXISTS (SELECT FROM pipeline_event WHERE id = %(event)s AND hash = %(hash)s),
@@ -90,10 +90,14 @@ class Committed(NamedTuple):
 
 
 class ReplicaState(Enum):
-    """Result of comparing a replica with the primary. A STRANGER follows another history."""
+    """Result of comparing a replica with the primary. A STRANGER follows another history.
+
+    On a FORMER_TIMELINE, it has the same events, but does not yet say that it follows the primary.
+    """
 
     CURRENT = auto()
     BEHIND = auto()
+    FORMER_TIMELINE = auto()
     STRANGER = auto()
 
 
@@ -189,6 +193,8 @@ def _is_replica_ready(replica: Any) -> bool:
         return False
     if state is ReplicaState.STRANGER:
         _stop_reading_replica(replica, "it is no replica of this primary")
+    elif state is ReplicaState.FORMER_TIMELINE:
+        _stop_reading_replica(replica, "it has not noted the primary's timeline yet")
     elif state is ReplicaState.BEHIND:
         _Rest.until = time.monotonic() + LAG_REST_SECONDS
     return state is ReplicaState.CURRENT
@@ -226,9 +232,12 @@ def state_of_replica(replica: Any, committed: Committed) -> ReplicaState:
     with replica.cursor() as cursor:
         while True:
             cursor.execute(_LOOK, committed._asdict())
-            is_related, has_reached, has_newest, started = cursor.fetchone()
-            if not is_related:
+            is_related, timeline, has_reached, has_newest, started = cursor.fetchone()
+            if not is_related or timeline > committed.timeline:
                 return ReplicaState.STRANGER
+            if timeline < committed.timeline:
+                is_shared = has_newest and _is_history_shared(cursor, committed, started)
+                return ReplicaState.FORMER_TIMELINE if is_shared else ReplicaState.STRANGER
             if has_reached and has_newest and _is_history_shared(cursor, committed, started):
                 return ReplicaState.CURRENT
             if time.monotonic() >= end:

@@ -34,6 +34,8 @@ LEASE_SECONDS = 60
 # How many settlements wait in a process for a database that is away, and how long between attempts.
 # Without them, each of these requests could be sent again only when its claim has expired.
 MOST_UNSETTLED, RETRY_SECONDS = 1_000, 0.5
+# One that waits for a lock of its own row waits so long, and the others with it.
+SETTLEMENT_LOCK_MS = 50
 
 # Claims a key that is new, expired, released, or whose request was lost; otherwise returns no row.
 # Of several concurrent requests, one gets it: the others wait for that row and then see the claim.
@@ -183,8 +185,9 @@ def _execute_idempotency_statement(statement: str, parameters: dict[str, Any]) -
 class UnsettledIdempotencyClaims:
     """Settlements of this process that wait for the database; a thread writes them.
 
-    Each is dropped when its claim has expired, or if it fails although the database is there. A
-    later attempt that took over the claim is not affected: the statements name the run.
+    Each is dropped when its claim has expired, or if it can never be written. One that fails for a
+    reason of its own, such as a locked row, does not hold up the others. A later attempt that took
+    over the claim is not affected: the statements name the run.
     """
 
     def __init__(self) -> None:
@@ -207,23 +210,39 @@ class UnsettledIdempotencyClaims:
                     self._thread = thread
 
     def _run(self) -> None:
-        while True:
+        """Try each in turn, then wait. Once the database does not answer, wait at once."""
+        while self._take_round():
+            time.sleep(RETRY_SECONDS)
+        connection.close()
+
+    def _take_round(self) -> bool:
+        """Write those that can be written, and return whether any are left; if none, end."""
+        with self._guard:
+            tried = len(self._waiting)
+        for _ in range(tried):
             with self._guard:
-                if not self._waiting:
-                    self._thread = None
-                    break
                 until, statement, parameters = self._waiting.popleft()
             try:
-                _execute_idempotency_statement(statement, parameters)
+                _execute_idempotency_statement(
+                    f"SET LOCAL lock_timeout TO {SETTLEMENT_LOCK_MS}; {statement}", parameters
+                )
             except Exception as error:
                 log.warning("the end of a request with a key could not be written: %s", error)
+                raw = connection.connection
+                has_lost_connection = raw is None or raw.closed
                 connection.close()
-                is_away = isinstance(error, OperationalError | InterfaceError)
-                if is_away and time.monotonic() < until:
+                if (
+                    isinstance(error, OperationalError | InterfaceError)
+                    and time.monotonic() < until
+                ):
                     with self._guard:
                         self._waiting.append((until, statement, parameters))
-                    time.sleep(RETRY_SECONDS)
-        connection.close()
+                if has_lost_connection:
+                    break
+        with self._guard:
+            if not self._waiting:
+                self._thread = None
+            return bool(self._waiting)
 
 
 unsettled = UnsettledIdempotencyClaims()

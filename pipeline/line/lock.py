@@ -147,7 +147,8 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
     """Return an application that a locked job is known to have, reading it if necessary."""
     if known := job.people.get(application_id):
         return known
-    (rows,) = fetch_in_one_trip(sql.READ_APPLICATION, parameters={"application": application_id})
+    values = {"application": application_id, "job": job.id}
+    (rows,) = fetch_in_one_trip(sql.READ_APPLICATION_TO, parameters=values)
     return attach_locked_row(job, rows[0])
 
 

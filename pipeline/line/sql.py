@@ -81,10 +81,12 @@ READ_APPLICATION = f"""
 SELECT {_application}, {_zone} FROM pipeline_application WHERE id = %(application)s
 """
 
-# Some applications to a job, by their ids.
+# The same, if it is one to a job, and some of a job by their ids. The job's key is compared by an
+# expression: where most lines are short, PostgreSQL would go by an index of the whole line.
+READ_APPLICATION_TO = f"{READ_APPLICATION} AND (job_id = %(job)s) IS TRUE"
 READ_APPLICATIONS = f"""
 SELECT {_application}, {_zone} FROM pipeline_application
-WHERE job_id = %(job)s AND id = ANY(%(applications)s::uuid[])
+WHERE id = ANY(%(applications)s::uuid[]) AND (job_id = %(job)s) IS TRUE
 """
 
 # Create applicants for unknown addresses, in sorted order, so that two transactions with the same
@@ -231,8 +233,11 @@ CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
     source=_recordset.format(table="pipeline_application", rows="created"),
 )
 
-# Update the applications that a change moved.
-CHANGE = "UPDATE pipeline_application a SET {columns} FROM {source} n WHERE a.id = n.id".format(
+# Update the applications that a change moved, all of the locked job (see READ_APPLICATION_TO).
+CHANGE = (
+    "UPDATE pipeline_application a SET {columns} FROM {source} n"
+    " WHERE a.id = n.id AND (a.job_id = %(id)s::uuid) IS TRUE"
+).format(
     columns=", ".join(f"{name} = n.{name}" for name in CHANGING),
     source=_recordset.format(table="pipeline_application", rows="changed"),
 )

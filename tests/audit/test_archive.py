@@ -14,15 +14,14 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
 
-from pipeline.audit import archive, task
+from pipeline.audit import archive, archived_log, task
 from pipeline.audit.archive import (
     archive_log,
     archive_logs,
     archived_log_path,
     problems_with_archive,
-    replay_archived_log,
-    verify_archived_log,
 )
+from pipeline.audit.archived_log import replay_archived_log, verify_archived_log
 from pipeline.audit.replay import replay
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Outcome
@@ -69,7 +68,8 @@ def test_a_log_that_has_grown_replaces_its_file(tmp_path: Path) -> None:
     assert archive_logs(tmp_path, after_days=30) == (1, 0, [])
     header = verify_archived_log(archived_log_path(tmp_path, job_id))
     assert header.events == factories.row_of(job_id).seq
-    assert [each.name for each in tmp_path.rglob("*.*")] == [f"{job_id}.jsonl.gz"]
+    names = {each.name for each in tmp_path.rglob("*.*")}
+    assert names == {f"{job_id}.jsonl.gz", "manifest.jsonl"}
 
 
 def test_the_same_log_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_events_that_are_gone_from_the_database_are_in_the_file(tmp_path: Path) 
 
 
 STEPS = {
-    "while the file is written": (archive, "_archived_line_of"),
+    "while the file is written": (archived_log, "_archived_line_of"),
     "before it is read back": (archive, "verify_archived_log"),
     "before it gets its name": (Path, "replace"),
     "after it got its name": (archive, "sync_anchor_folder"),
@@ -209,7 +209,7 @@ def test_the_task_archives_every_night_if_there_is_a_folder(
     assert Run(task.ARCHIVE_KEY, {}, None).result == {"archived": 1, "too_long": 0}
 
     archived_log_path(tmp_path, job_id).write_bytes(b"no archive")
-    with pytest.raises(Fatal, match="1 log not archived"):
+    with pytest.raises(Fatal, match="1 problem with the archive"):
         Run(task.ARCHIVE_KEY, {}, None)
 
 

@@ -18,14 +18,12 @@ from django.core.management import CommandError
 from jobs.models import Job
 from pipeline.audit import archive
 from pipeline.audit.archive import (
-    BadArchive,
     archive_log,
     archive_logs,
     archived_log_path,
     problems_with_archive,
-    replay_archived_log,
-    verify_archived_log,
 )
+from pipeline.audit.archived_log import BadArchive, replay_archived_log, verify_archived_log
 from pipeline.audit.replay import replay
 from pipeline.database.instants import database_now
 from pipeline.domain.contests import ContestAnswer, ContestReason

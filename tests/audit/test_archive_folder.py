@@ -62,14 +62,14 @@ def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_does_not_keep_other_logs_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed, write = [closed_job() for _ in range(2)], archive._write_archived_log
+    closed, write = [closed_job() for _ in range(2)], archive.write_archived_log
 
     def refuse(file: Any, header: Any) -> None:
         if header.job_id == closed[0]:
             raise PermissionError(13, "Permission denied")
         write(file, header)
 
-    monkeypatch.setattr(archive, "_write_archived_log", refuse)
+    monkeypatch.setattr(archive, "write_archived_log", refuse)
 
     written, _, problems = archive_logs(tmp_path, after_days=30)
 

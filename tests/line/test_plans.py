@@ -65,6 +65,7 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
             "read the types of webhooks": sql.READ_WEBHOOK_TYPES,
             "read those of an application's job": sql.READ_WEBHOOK_TYPES_OF,
             "read an application": sql.READ_APPLICATION,
+            "read an application to a job": sql.READ_APPLICATION_TO,
             "make people": sql.MAKE_PEOPLE,
             "hold people": sql.HOLD_PEOPLE,
             "read people": sql.READ_PEOPLE,

@@ -10,7 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
-from pipeline.audit.archive import archive_log, replay_archived_log
+from pipeline.audit.archive import archive_log
+from pipeline.audit.archived_log import replay_archived_log
 from pipeline.audit.replay import Line, replay
 from pipeline.models import Application, Event
 from pipeline.selectors.past_states import PastPlace

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pipeline.audit.archive import archive_logs
+from pipeline.audit.archive import ArchiveBusy, archive_logs
 from pipeline.wording.english import count
 
 MOST_DAYS = 36_500
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     help = (
         "Write the log of each job that closed some time ago to a compressed file, verify the file,"
         " and leave out the logs that are already there. The events stay in the database. If a log "
-        "cannot be archived, name it, archive the others and exit with 1."
+        "cannot be archived, or a file was lost, name it, go on with the others and exit with 1."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -44,10 +44,12 @@ class Command(BaseCommand):
             raise CommandError("Set ARCHIVE_DIR, or name a folder with --folder.")
         try:
             written, _left_out, problems = archive_logs(folder, after_days=after_days)
+        except ArchiveBusy:
+            raise CommandError("Another run is writing the archive. Wait for its end.") from None
         except OSError as error:
             raise CommandError(f"The archive cannot be written: {error}.") from None
         for problem in problems:
             self.stdout.write(problem)
         if problems:
-            raise CommandError(f"{count(len(problems), 'log')} not archived: {problems[0]}")
+            raise CommandError(f"{count(len(problems), 'problem')} with the archive: {problems[0]}")
         self.stdout.write(self.style.SUCCESS(f"{count(written, 'log')} archived in {folder}."))

@@ -12,11 +12,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.models import Job
 from pipeline.audit.anchors import BadAnchors, problems_with_anchors
-from pipeline.audit.archive import problems_with_archive
+from pipeline.audit.archive import count_missing_in_archive, problems_with_archive
 from pipeline.audit.verify import verify_job
 from pipeline.database.replica import primary_without_replica
 from pipeline.domain.errors import JobNotFound
 from pipeline.wording.english import count
+
+NIGHTS = 2  # within which a log is archived that is due
 
 
 class Command(BaseCommand):
@@ -81,6 +83,9 @@ class Command(BaseCommand):
             self.stdout.write(problem)
         if problems:
             return f"{len(problems)} of {files} archived logs do not agree: {problems[0]}"
+        days = settings.ARCHIVE_AFTER_DAYS + NIGHTS
+        if not job_ids and (missing := count_missing_in_archive(folder, after_days=days)):
+            self.stdout.write(self.style.WARNING(f"{count(missing, 'closed job')} not in it yet."))
         self.stdout.write(
             self.style.SUCCESS(
                 f"{count(files, 'archived log')} verified: sound, as in the database."

@@ -51,16 +51,23 @@ django.setup()
 from django.db import connections
 from pipeline.database import replica
 place = replica.committed_place_for_replica()
-for other in ({}, {"system": 1}, {"timeline": 9}, {"hash": bytes(32)}):
+for other in ({}, {"system": 1}, {"timeline": 0}, {"timeline": 9}, {"hash": bytes(32)}):
     replica._Proven.starts = ("", "")
     print(replica.state_of_replica(connections["replica"], place._replace(**other)).name)
 """
 # As it was: the place alone.
 NO_COMPARISON = """
-replica._LOOK = "SELECT true, pg_last_wal_replay_lsn() >= %(lsn)s::pg_lsn, true, ''"
+replica._LOOK = "SELECT true, %(timeline)s, pg_last_wal_replay_lsn() >= %(lsn)s::pg_lsn, true, ''"
 replica._is_history_shared = lambda *_: True
 """
 NO_LOOK_BACK = "replica._is_history_shared = lambda *_: True"
+# As after a failover, before the replica has noted the new primary's timeline.
+NEW_TIMELINE = """
+from pipeline.management.doctor import database_findings
+committed = replica.committed_place_for_replica
+later = lambda: committed()._replace(timeline=committed().timeline + 1)
+replica.committed_place_for_replica = database_findings.committed_place_for_replica = later
+"""
 
 
 @dataclass
@@ -143,7 +150,18 @@ def test_the_promoted_server_is_told_by_its_timeline_alone(histories: Histories)
 def test_each_comparison_alone_tells_another_history(histories: Histories) -> None:
     told = histories.site.run("-c", MISMATCHES, REPLICA_URL=histories.replica.url).split()
 
-    assert told == ["CURRENT", "STRANGER", "STRANGER", "STRANGER"]
+    assert told == ["CURRENT", "STRANGER", "STRANGER", "FORMER_TIMELINE", "STRANGER"]
+
+
+def test_a_replica_that_has_not_noted_a_new_timeline_serves_nothing_and_is_not_called_foreign(
+    histories: Histories,
+) -> None:
+    primary = histories.site.environment["DATABASE_URL"]
+
+    _, [[level, text]] = histories.see(primary, change=NEW_TIMELINE)
+
+    assert level == "warning"
+    assert "has all events, but has not noted the primary's timeline" in text
 
 
 def test_marked_reads_of_a_site_on_a_server_in_recovery_run_there(histories: Histories) -> None:
