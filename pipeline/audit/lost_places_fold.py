@@ -54,7 +54,7 @@ class LostPlacesFold:
         if event.event in ("DEADLINE_EXTENDED", *WISHES, *OF_CONTESTS):
             return ""
         if event.event == EventType.PASSED:
-            return self._check_pass(event, place)
+            return self.check_pass(event, place)
         before, lost = self._offered.pop(who, None), self._lost.pop(who, None)
         if place.status.holds_seat:
             if event.from_status is None:  # the place at which they would have joined
@@ -65,19 +65,20 @@ class LostPlacesFold:
                 self._lost_before_offer[who] = lost
         else:
             self._lost_before_offer.pop(who, None)
-            self._note_loss(event, place, before, stood, misses)
+            self.note_loss(event, place, before, stood, misses)
         return ""
 
-    def _note_loss(
+    def note_loss(
         self, event: Event, place: PastPlace, before: Place | None, stood: Place, misses: int
     ) -> None:
+        """Remember the place that a miss or a removal costs."""
         who = place.application_id
         if before and event.event in (EventType.DECAYED, EventType.LAPSED):
             self._lost[who] = _Lost(event.seq, misses, before, None)
         elif event.event == EventType.REMOVED and event.outcome in CONTESTABLE:
             self._lost[who] = _Lost(event.seq, misses, before or stood, place.eligible_at)
 
-    def _check_pass(self, event: Event, place: PastPlace) -> str:
+    def check_pass(self, event: Event, place: PastPlace) -> str:
         """Check that a pass keeps the place. Its cool-down goes on if a miss is taken back."""
         who = place.application_id
         if event.from_status == Status.PENDING_ACKNOWLEDGMENT:

@@ -113,7 +113,7 @@ class Simulation(SimulatedLine):
                 return
             person = self.people[found]
             if person.pass_next:
-                self._pass_turn(person)
+                self.pass_turn_if_allowed(person)
                 continue
             accepts = person.accept_until is not None and person.accept_until > self.now
             self._move(person, EventType.PROMOTED, Status.PENDING_ACKNOWLEDGMENT)
@@ -150,19 +150,20 @@ class Simulation(SimulatedLine):
             self._unverified.discard(person.id)
         self._record(event, person)
 
-    def _pass_turn(self, person: PersonState) -> None:
+    def pass_turn_if_allowed(self, person: PersonState) -> None:
         """Pass a turn if the rules allow it; who cannot pass an offer lets it run out."""
         if person.pass_next or self.policy.passes_left(person.passes):
             self.pass_turn(person)
             self._touch(person.eligible_at or self.now)
 
-    def _answer(self, person: PersonState, answer: Answer) -> None:
+    def answer_as_logged(self, person: PersonState, answer: Answer) -> None:
+        """End an offer as the person did; a closed job takes neither a yes nor a pass."""
         if self.status == JobStatus.CLOSED and answer.stays:
             return
         if answer.confirmed:
             self._move(person, EventType.ACKNOWLEDGED, Status.ACTIVE)
         elif answer.passed:
-            self._pass_turn(person)
+            self.pass_turn_if_allowed(person)
         else:
             self._move(person, EventType.WITHDRAWN, Status.INACTIVE)
 
@@ -174,7 +175,7 @@ class Simulation(SimulatedLine):
 
         def simulate_answer() -> None:
             if person.offers == number + 1 and person.deadline is not None:
-                self._answer(person, answer)
+                self.answer_as_logged(person, answer)
 
         def simulate_extension() -> None:
             if person.offers == number + 1 and person.deadline is not None:

@@ -27,6 +27,7 @@ def test_the_usual_policy_is_a_day_one_place_three_misses_and_an_hour() -> None:
         "penalty_places": 1,
         "max_decays": 3,
         "cooldown_seconds": 3_600,
+        "max_passes": 1,
         "quiet_from": None,
         "quiet_to": None,
         "quiet_weekends": False,

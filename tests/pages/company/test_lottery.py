@@ -38,6 +38,7 @@ def _form(company: Company, **changes: Any) -> dict[str, Any]:
         "max_decays": 3,
         "cooldown": 1,
         "cooldown_unit": "hours",
+        "max_passes": "1",
         "start": "OPEN",
         "opening": "lottery",
         "draw_day": day,

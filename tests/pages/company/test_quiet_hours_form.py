@@ -20,6 +20,7 @@ RULES = {
     "max_decays": 3,
     "cooldown": 1,
     "cooldown_unit": "hours",
+    "max_passes": "1",
 }
 NEW = {"title": "Sailmaker", "location": "Loft", "capacity": 4, "start": "OPEN", **RULES}
 QUIET = {

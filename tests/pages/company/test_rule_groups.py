@@ -22,7 +22,11 @@ from tests.support.lottery import lottery
 from tests.support.pages import page_of
 
 WEDNESDAY = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
-PLAIN = ["first come, first served", "none", "1 place lost, 3 misses allowed, cool-down of 1 hour"]
+PLAIN = [
+    "first come, first served",
+    "none",
+    "1 place lost, 3 misses allowed, cool-down of 1 hour, 1 pass",
+]
 RULES: dict[str, Any] = {
     "title": "Night watch",
     "capacity": 2,
@@ -32,6 +36,7 @@ RULES: dict[str, Any] = {
     "max_decays": 3,
     "cooldown": 1,
     "cooldown_unit": "hours",
+    "max_passes": "1",
     "start": "DRAFT",
 }
 

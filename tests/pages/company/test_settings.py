@@ -21,6 +21,7 @@ RULES = {
     "max_decays": "",
     "cooldown": 90,
     "cooldown_unit": "minutes",
+    "max_passes": "1",
 }
 NEW = {"title": "Sailmaker", "location": "Loft", "capacity": 4, "start": "OPEN", **RULES}
 
