@@ -100,6 +100,21 @@ def test_static_files_that_were_not_collected_are_noticed(
     assert "collectstatic" in stale.advice
 
 
+def test_hidden_files_need_not_be_collected(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".hidden").touch()
+    (tmp_path / "site.css").touch()
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    settings.STATICFILES_DIRS, settings.WHITENOISE_USE_FINDERS = [tmp_path], False
+    storage = machine_findings.staticfiles_storage
+    monkeypatch.setattr(storage, "hashed_files", {"site.css": "site.1.css"}, raising=False)
+
+    [finding] = machine_findings.machine_static_file_findings()
+
+    assert (finding.level, finding.text) == (Level.OK, "1 static file is collected.")
+
+
 def test_missing_data_of_time_zones_are_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zoneinfo.available_timezones", lambda: {"UTC"})
 

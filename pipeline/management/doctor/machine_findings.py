@@ -11,11 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.staticfiles.apps import StaticFilesConfig
 from django.contrib.staticfiles.finders import get_finders
 from django.contrib.staticfiles.storage import staticfiles_storage
 
 from pipeline.config import env
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
+from pipeline.wording.english import count
 
 MEGABYTE = 10**6
 DISK_WARNING_MEGABYTES, DISK_PROBLEM_MEGABYTES = 2_000, 200
@@ -69,15 +71,18 @@ def machine_static_file_findings() -> Iterator[Finding]:
                 "Run manage.py collectstatic, then restart the web servers.",
             )
         return
-    names = {path for finder in get_finders() for path, _ in finder.list([])}
+    # The same patterns as collectstatic's own: it leaves out hidden files.
+    ignored = StaticFilesConfig.ignore_patterns
+    names = {path for finder in get_finders() for path, _ in finder.list(ignored)}
     collected = getattr(staticfiles_storage, "hashed_files", {})
     if missing := sorted(names - collected.keys()):
         yield found_problem(
-            f"{len(missing)} static files were not collected, for example {missing[0]}.",
+            f"{count(len(missing), 'static file was', 'static files were')} not collected,"
+            f" for example {missing[0]}.",
             "Run manage.py collectstatic, then restart the web servers.",
         )
     else:
-        yield found_ok(f"{len(names)} static files are collected.")
+        yield found_ok(f"{count(len(names), 'static file is', 'static files are')} collected.")
 
 
 def machine_anchor_findings() -> Iterator[Finding]:
