@@ -50,8 +50,9 @@ def test_without_an_email_server_nobody_can_sign_in(settings: Any) -> None:
 
 
 def test_weak_and_readable_secrets_are_named(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
+    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    settings.BASE_DIR = tmp_path
     settings.ANCHOR_KEY_FILE.touch(mode=0o600)
     assert only("secrets")[0] == "ok"
 
@@ -62,6 +63,17 @@ def test_weak_and_readable_secrets_are_named(
 
     levels = sorted(level for level, _ in found("secrets").values())
     assert levels == ["problem", "warning", "warning", "warning"]
+
+
+def test_settings_that_others_can_read_are_a_problem(settings: Any, tmp_path: Path) -> None:
+    settings.BASE_DIR, file = tmp_path, tmp_path / ".env"
+    file.touch(mode=0o600)
+    assert only("secrets")[0] == "ok"
+
+    file.chmod(0o640)
+
+    level, _, advice = only("secrets")
+    assert (level, advice) == ("problem", f"Run chmod 600 {file}.")
 
 
 def test_anchors_that_cannot_be_written_are_a_problem(settings: Any, tmp_path: Path) -> None:

@@ -121,7 +121,11 @@ def machine_secret_findings() -> Iterator[Finding]:
                 "The database's password is short.", "Change it with ALTER ROLE … PASSWORD."
             )
         )
-    for file in (settings.ANCHOR_KEY_FILE, env.STATE_DIR / "secret_key"):
+    for file in (
+        settings.ANCHOR_KEY_FILE,
+        env.STATE_DIR / "secret_key",
+        settings.BASE_DIR / ".env",
+    ):
         if file.exists() and file.stat().st_mode & 0o077:
             found.append(found_problem(f"Others can read {file}.", f"Run chmod 600 {file}."))
     if settings.SECRET_KEY_FALLBACKS:
