@@ -66,6 +66,7 @@ def main() -> int:
 def verify(
     keys: dict[str, Ed25519PublicKey], named: list[tuple[str, Facts]], rows: list[Facts]
 ) -> tuple[list[str], list[str]]:
+    """Return what does not hold, and what is proved."""
     problems, proofs = [], []
     genuine: list[tuple[str, Facts]] = []
     for name, receipt in named:
@@ -84,6 +85,7 @@ def verify(
 
 
 def forgery(keys: dict[str, Ed25519PublicKey], receipt: Facts) -> str:
+    """Say what is wrong with a receipt's signature; nothing, if it is genuine."""
     if receipt.get("kind") != "receipt" or receipt.get("version") != 1:
         return "this is no receipt that this program knows"
     key = keys.get(str(receipt.get("key")))
@@ -98,6 +100,7 @@ def forgery(keys: dict[str, Ed25519PublicKey], receipt: Facts) -> str:
 
 
 def contradictions(receipts: list[tuple[str, Facts]], *, with_log: bool) -> list[str]:
+    """Compare receipts in order of their events. Two of the same event must agree."""
     problems = []
     for (name, one), (later, two) in pairwise(receipts):
         if (one["job"], one["application"]) != (two["job"], two["application"]):
@@ -115,6 +118,7 @@ def contradictions(receipts: list[tuple[str, Facts]], *, with_log: bool) -> list
 
 
 def verify_log(receipts: list[tuple[str, Facts]], rows: list[Facts]) -> tuple[list[str], list[str]]:
+    """Check the log's rows, compare it with the receipts, and follow the line through it."""
     digests, problem = digests_of(rows)
     problems = [problem] if problem else rewritings(receipts, rows, digests)
     if problems:
@@ -139,6 +143,7 @@ def verify_log(receipts: list[tuple[str, Facts]], rows: list[Facts]) -> tuple[li
 def rewritings(
     receipts: list[tuple[str, Facts]], rows: list[Facts], digests: list[str]
 ) -> list[str]:
+    """Name the events about which the log says something else than when a receipt was signed."""
     good = 0
     for name, receipt in receipts:
         seq = receipt["seq"]
@@ -153,6 +158,7 @@ def rewritings(
 
 
 def digests_of(rows: list[Facts]) -> tuple[list[str], str]:
+    """Return the digest after each number of rows, and the first row that is wrong, if any."""
     digest, digests = FIRST_DIGEST, [FIRST_DIGEST.hex()]
     for number, row in enumerate(rows, start=1):
         if row.get("seq") != number:
@@ -207,6 +213,7 @@ class Line:
         self.next_ticket, self.hash = row["data"]["next_ticket"], row["hash"]
 
     def take_draw(self, row: Facts) -> None:
+        """Check that the time of a draw stays, and compute the order again from its seed."""
         seq, data = row["seq"], row["data"]
         if self.job and self.job["status"] != "DRAFT" and data.get("draw_at") != self.draw_at:
             self.problems.append(f"event {seq} changed the time of the draw after people had come")
@@ -226,13 +233,16 @@ class Line:
             self.notes.append(f"event {seq}: the draw by lot put you at {number}")
 
     def lot(self, who: str) -> bytes:
+        """Return the lot of a person: smaller is sooner."""
         return hashlib.sha256(bytes.fromhex(self.seed) + who.encode()).digest()
 
     @property
     def draw_at(self) -> str | None:
+        """Return the announced time of the draw, if the order is drawn by lot."""
         return self.job.get("draw_at")
 
     def check_anybodys_key(self, row: Facts, before: Facts, now: Facts) -> None:
+        """Check that everybody joins at the end, and keeps their place until they lose it."""
         who, event = row["application"], row["event"]
         for check in (self.false_draws, self.false_places, self.false_turns):
             self.problems += [f"event {row['seq']} {wrong}" for wrong in check(row, before, now)]
@@ -247,6 +257,7 @@ class Line:
             self.offered[who] = (now["next_ticket"] + places, row["seq"])
 
     def false_places(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
+        """Say what no rule allows about a place after an event."""
         event, old, new = row["event"], key_of(before), key_of(now)
         if now["status"] in SEATED and before.get("status", WAITING) not in (WAITING, *SEATED):
             yield "gave a seat to somebody who had left"
@@ -265,6 +276,7 @@ class Line:
             yield f"let somebody into the line at {new}, ahead of its end"
 
     def false_turns(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
+        """Say what no rule allows about a miss or a passed turn."""
         if row["event"] in ("DECAYED", "LAPSED") and row["at"] < (before.get("deadline") or ""):
             yield "counts as missed a deadline that had not passed"
         if row["event"] != "PASSED":
@@ -278,6 +290,7 @@ class Line:
             yield "passed a turn unasked, too late or too often, or changed the place or the misses"
 
     def false_draws(self, row: Facts, _before: Facts, now: Facts) -> Iterator[str]:
+        """Say what the draw by lot does not allow about an event."""
         event, new = row["event"], key_of(now)
         if (event == "PLACED") != bool(self.to_place):
             yield "is not what the draw by lot has next"
@@ -292,6 +305,7 @@ class Line:
                 yield "let somebody into the draw after its time"
 
     def check_my_key(self, row: Facts, before: Facts, now: Facts) -> None:
+        """Name each event that changed my place in the order."""
         seq, old, new = row["seq"], key_of(before), key_of(now)
         if row["event"] == "LAPSED" and before.get("verify_by"):
             self.notes.append(f"event {seq}: it ended, because your address was not verified")
@@ -310,6 +324,7 @@ class Line:
             self.problems.append(f"event {seq} changed {what} for no reason")
 
     def check_promotion(self, row: Facts, before: Facts) -> None:
+        """Check that nobody with a larger key gets a seat while I wait and may be promoted."""
         me = self.people.get(self.me, {})
         mine, theirs = key_of(me), key_of(before)
         if me.get("status") != WAITING or mine is None or (theirs and theirs < mine):
@@ -332,6 +347,7 @@ class Line:
         return mine is not None and theirs is not None and theirs < mine
 
     def differences(self, receipt: Facts) -> list[str]:
+        """Compare what a receipt says with what the log says at its event."""
         me = self.people.get(self.me)
         if me is None:
             return ["the log does not know this application"]
@@ -356,6 +372,7 @@ class Line:
 
 
 def key_of(place: Facts | None) -> tuple[int, int] | None:
+    """Return the place in the order: smaller is sooner."""
     if not place or place.get("ticket") is None:
         return None
     return place["ticket"], place["tie"]
@@ -389,6 +406,7 @@ def read_json(path: Path) -> Facts:
 
 
 def read_log(path: Path) -> list[Facts]:
+    """Read a log: one row per line as downloaded, or a page of the API."""
     try:
         text = path.read_text(encoding="utf-8")
         if text.lstrip().startswith('{"data"'):

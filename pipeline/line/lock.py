@@ -144,11 +144,16 @@ def lock_and_read_people(
 
 
 def read_locked_application(job: LockedJob, application_id: UUID) -> Application:
-    """Return an application that a locked job is known to have, reading it if necessary."""
+    """Return an application of a locked job, reading it if necessary.
+
+    Raises ApplicationNotFound.
+    """
     if known := job.people.get(application_id):
         return known
     values = {"application": application_id, "job": job.id}
     (rows,) = fetch_in_one_trip(sql.READ_APPLICATION_TO, parameters=values)
+    if not rows:
+        raise ApplicationNotFound
     return attach_locked_row(job, rows[0])
 
 

@@ -181,14 +181,11 @@ WITH taking AS MATERIALIZED (
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
       AND {_eligible} AND NOT pass_next
     ORDER BY ticket, tie LIMIT %(seats)s
-), next AS MATERIALIZED (
-    SELECT {_application} FROM taking
-    UNION ALL
+), next AS MATERIALIZED (SELECT {_application} FROM taking UNION ALL
     SELECT {_application} FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND {_eligible} AND pass_next
       AND ticket BETWEEN %(head)s AND (
-          SELECT CASE WHEN count(*) < %(seats)s THEN {2**63 - 1} ELSE max(ticket) END FROM taking
-      )
+          SELECT CASE WHEN count(*) < %(seats)s THEN {2**63 - 1} ELSE max(ticket) END FROM taking)
 )
 SELECT {_application}, {_zone}, (
     SELECT min(ticket) FROM pipeline_application
@@ -234,10 +231,8 @@ CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
 )
 
 # Update the applications that a change moved, all of the locked job (see READ_APPLICATION_TO).
-CHANGE = (
-    "UPDATE pipeline_application a SET {columns} FROM {source} n"
-    " WHERE a.id = n.id AND (a.job_id = %(id)s::uuid) IS TRUE"
-).format(
+CHANGE = """UPDATE pipeline_application a SET {columns} FROM {source} n
+WHERE a.id = n.id AND (a.job_id = %(id)s::uuid) IS TRUE""".format(
     columns=", ".join(f"{name} = n.{name}" for name in CHANGING),
     source=_recordset.format(table="pipeline_application", rows="changed"),
 )

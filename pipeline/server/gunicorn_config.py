@@ -35,6 +35,7 @@ keepalive = 5
 accesslog = None  # the application logs refused requests itself, with their ids
 errorlog = "-"
 loglevel = env.LOG_LEVEL.lower()
+logger_class = "pipeline.server.gunicorn_log.LineLogger"
 
 # It would be one file in the home directory, shared by all gunicorns of this user.
 control_socket_disable = True

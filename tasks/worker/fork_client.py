@@ -69,6 +69,8 @@ class ForkServerClient:
         if self._control is None:
             self._control, theirs = socket.socketpair(socket.AF_UNIX, SOCKET_KIND)
             names = [*ENVIRONMENT, *getattr(settings, "TASK_ENVIRONMENT", [])]
+            # A child makes the spans of its runs, so it needs the settings of OpenTelemetry.
+            names += [name for name in os.environ if name.startswith("OTEL_")]
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tasks.child.fork_server", str(theirs.fileno())],
                 env={name: os.environ[name] for name in names if name in os.environ},

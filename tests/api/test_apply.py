@@ -28,6 +28,8 @@ FIELDS = [
     "eligible_at",
     "not_before",
     "accept_until",
+    "pass_next",
+    "passes_used",
     "applied_at",
     "promoted_at",
     "acknowledged_at",

@@ -112,3 +112,14 @@ def test_prometheus_own_tool_accepts_the_rules(arguments: tuple[str, ...]) -> No
     )
 
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_alerts_reach_a_pager_and_the_watchdog_a_switch_that_hears_it_every_minute() -> None:
+    prometheus = yaml.safe_load((FOLDER / "prometheus.yaml").read_text())
+    route = yaml.safe_load((FOLDER / "alertmanager.yaml").read_text())["route"]
+    [watchdog] = route["routes"]
+
+    assert prometheus["alerting"]["alertmanagers"]
+    assert watchdog["matchers"] == ['alertname="Watchdog"']
+    assert (route["receiver"], watchdog["receiver"]) == ("pager", "switch")
+    assert watchdog["repeat_interval"] == "1m"

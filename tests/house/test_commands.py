@@ -23,6 +23,7 @@ RUN_BY = {
     ),
     "python3 run.py": ("tests/house/test_run.py", "run.py"),
     "manage.py check --deploy": ("tests/config/test_deployment.py", "deploy"),
+    "manage.py collectstatic": ("tests/config/test_static_files.py", '"collectstatic"'),
     "manage.py create_company": ("tests/management/test_commands.py", "create_company"),
     "manage.py doctor": ("tests/faults/management/test_doctor.py", "doctor"),
     "manage.py migrate": ("tests/faults/whole_site/processes.py", '"migrate"'),
@@ -49,6 +50,7 @@ NOT_RUN = {
     "docker compose exec db": "needs a Docker daemon; the commands in it are run without",
     "pip install": "needs a package index; run.py, which CI starts, installs the same files",
     "python -m django": "the same commands as those of manage.py",
+    "python3 -m venv": "Python's own; run.py makes its environment this way",
     "ALTER ROLE": "PostgreSQL's own",
 }
 SHORT_FORMS = ("tasks", "run_tasks", "run_decay", "verify_log", "doctor", "migrate")

@@ -7,7 +7,7 @@ from tests.house.files import functions_in, name_of, python_files
 MOST_LINES_IN_A_FILE = 299
 MOST_LINES_IN_A_FUNCTION = 50
 # Programs that people save and run alone, away from the site, so they cannot be split.
-MUST_BE_ONE_FILE = {"docs/examples/verify_receipt.py": 400}
+MUST_BE_ONE_FILE = {"docs/examples/verify_receipt.py": 425}
 
 
 def test_no_file_is_too_long() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
-from django.contrib.staticfiles.finders import FileSystemFinder
 
 from pipeline.config import env
 from pipeline.management.doctor import background_findings, machine_findings
@@ -51,8 +50,9 @@ def test_without_an_email_server_nobody_can_sign_in(settings: Any) -> None:
 
 
 def test_weak_and_readable_secrets_are_named(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
+    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    settings.BASE_DIR = tmp_path
     settings.ANCHOR_KEY_FILE.touch(mode=0o600)
     assert only("secrets")[0] == "ok"
 
@@ -63,6 +63,17 @@ def test_weak_and_readable_secrets_are_named(
 
     levels = sorted(level for level, _ in found("secrets").values())
     assert levels == ["problem", "warning", "warning", "warning"]
+
+
+def test_settings_that_others_can_read_are_a_problem(settings: Any, tmp_path: Path) -> None:
+    settings.BASE_DIR, file = tmp_path, tmp_path / ".env"
+    file.touch(mode=0o600)
+    assert only("secrets")[0] == "ok"
+
+    file.chmod(0o640)
+
+    level, _, advice = only("secrets")
+    assert (level, advice) == ("problem", f"Run chmod 600 {file}.")
 
 
 def test_anchors_that_cannot_be_written_are_a_problem(settings: Any, tmp_path: Path) -> None:
@@ -101,19 +112,19 @@ def test_static_files_that_were_not_collected_are_noticed(
     assert "collectstatic" in stale.advice
 
 
-def test_a_hidden_file_which_is_never_collected_is_not_missed(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_hidden_files_need_not_be_collected(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".keep").touch()
-    (tmp_path / "style.css").touch()
-    settings.WHITENOISE_USE_FINDERS, settings.STATICFILES_DIRS = False, [tmp_path]
-    monkeypatch.setattr(machine_findings, "get_finders", lambda: [FileSystemFinder()])
+    (tmp_path / ".hidden").touch()
+    (tmp_path / "site.css").touch()
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    settings.STATICFILES_DIRS, settings.WHITENOISE_USE_FINDERS = [tmp_path], False
     storage = machine_findings.staticfiles_storage
-    monkeypatch.setattr(storage, "hashed_files", {"style.css": "style.1.css"}, raising=False)
+    monkeypatch.setattr(storage, "hashed_files", {"site.css": "site.1.css"}, raising=False)
 
     [finding] = machine_findings.machine_static_file_findings()
 
-    assert finding.level is Level.OK
+    assert (finding.level, finding.text) == (Level.OK, "1 static file is collected.")
 
 
 def test_missing_data_of_time_zones_are_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,3 +177,16 @@ def test_a_name_costs_no_query_while_nothing_is_refused(
 
     with django_assert_num_queries(0):
         browser.get("/health/live")
+
+
+def test_gunicorns_own_lines_have_the_format_of_all_others(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    said = tmp_path / "web.log"
+
+    with serving(environment | {"LOG_FORMAT": "json"}, said, workers=1):
+        pass
+
+    lines = [json.loads(line) for line in said.read_text().splitlines()]
+    events = {line["event"].split(":")[0] for line in lines if line["logger"] == "gunicorn.error"}
+    assert {"Listening at", "Booting worker with pid", "Shutting down"} <= events

@@ -17,6 +17,7 @@ from pipeline.management.doctor import (
 )
 from pipeline.management.doctor.address_findings import address_findings
 from pipeline.management.doctor.findings import Finding, Level, found_problem
+from pipeline.wording.english import count
 
 Check = Callable[[], Iterable[Finding]]
 
@@ -73,7 +74,7 @@ class Command(BaseCommand):
         else:
             self.print_findings(found)
         if problems:
-            raise CommandError(f"{len(problems)} problems found.")
+            raise CommandError(f"{count(len(problems), 'problem')} found.")
 
     def print_findings(self, found: list[tuple[str, Finding]]) -> None:
         """Print a line for each finding, and one below it that says what to do."""

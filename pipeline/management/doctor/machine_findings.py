@@ -17,6 +17,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 
 from pipeline.config import env
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
+from pipeline.wording.english import count
 
 MEGABYTE = 10**6
 DISK_WARNING_MEGABYTES, DISK_PROBLEM_MEGABYTES = 2_000, 200
@@ -70,16 +71,18 @@ def machine_static_file_findings() -> Iterator[Finding]:
                 "Run manage.py collectstatic, then restart the web servers.",
             )
         return
+    # The same patterns as collectstatic's own: it leaves out hidden files.
     ignored = StaticFilesConfig.ignore_patterns
     names = {path for finder in get_finders() for path, _ in finder.list(ignored)}
     collected = getattr(staticfiles_storage, "hashed_files", {})
     if missing := sorted(names - collected.keys()):
         yield found_problem(
-            f"{len(missing)} static files were not collected, for example {missing[0]}.",
+            f"{count(len(missing), 'static file was', 'static files were')} not collected,"
+            f" for example {missing[0]}.",
             "Run manage.py collectstatic, then restart the web servers.",
         )
     else:
-        yield found_ok(f"{len(names)} static files are collected.")
+        yield found_ok(f"{count(len(names), 'static file is', 'static files are')} collected.")
 
 
 def machine_anchor_findings() -> Iterator[Finding]:
@@ -118,7 +121,11 @@ def machine_secret_findings() -> Iterator[Finding]:
                 "The database's password is short.", "Change it with ALTER ROLE … PASSWORD."
             )
         )
-    for file in (settings.ANCHOR_KEY_FILE, env.STATE_DIR / "secret_key"):
+    for file in (
+        settings.ANCHOR_KEY_FILE,
+        env.STATE_DIR / "secret_key",
+        settings.BASE_DIR / ".env",
+    ):
         if file.exists() and file.stat().st_mode & 0o077:
             found.append(found_problem(f"Others can read {file}.", f"Run chmod 600 {file}."))
     if settings.SECRET_KEY_FALLBACKS:
