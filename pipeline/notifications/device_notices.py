@@ -46,7 +46,7 @@ WORDS = {
         "You missed too many deadlines.",
     ),
     EventType.REINSTATED: ("You have your place back: {job}", "You are in line as before."),
-    ACCEPTED_UNTIL: ("You have a seat: {job}", "It is confirmed, as you said yes in advance."),
+    ACCEPTED_UNTIL: ("You have a seat: {job}", "It is confirmed, because you said yes in advance."),
     EventType.CONTEST_ANSWERED: (
         "The company has looked again: {job}",
         "Open your application to read the answer.",

@@ -216,7 +216,7 @@ ENDING_WORDS: dict[Outcome, EndingWords] = {
 # The ending of an application that was never verified: LAPSED, without a miss.
 NEVER_VERIFIED = EndingWords(
     "This application ended: nobody verified the email address in time.",
-    "If you did not apply, somebody else entered your address. It does not count as a miss. "
+    "If you did not apply, someone else entered your address. It does not count as a miss. "
     "You can apply while the job is open.",
 )
 
@@ -236,8 +236,8 @@ DECISION_WORDS: dict[Outcome, DecisionWords] = {
     Outcome.REMOVED: DecisionWords(
         "Remove",
         "removed",
-        "Taken out of the line without a verdict, such as a duplicate. The person can apply to this"
-        " job again.",
+        "Takes the application out of the line without a verdict, for example a duplicate. The"
+        " person can apply to this job again.",
     ),
 }
 

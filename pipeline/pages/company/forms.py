@@ -143,7 +143,7 @@ class PolicyForm(PlainForm):
         label=COOLDOWN,
         min_value=1,
         max_value=LONGEST_NUMBER,
-        help_text="How long after a miss a person is not offered another seat. They keep their"
+        help_text="How long after a miss a person has to wait for another offer. They keep their"
         " place in line, and seats go to others meanwhile. From 1 second to 30 days.",
     )
     cooldown_unit = _unit_form_field(COOLDOWN)
@@ -261,7 +261,7 @@ def _note_form_field() -> LinesField:
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Only your company can read it. It is not part of the log and is erased with the"
-        " person's data on request. Write only what the person could read.",
+        " person's data on request. Write only what you would let the person read.",
     )
 
 

@@ -122,8 +122,8 @@ def test_an_applicant_takes_part_and_then_has_a_place() -> None:
     draw(job_id)
     after = page_of(browser, path)
 
-    assert "You take part in the draw." in before
-    assert "You take part in the draw." in listed
+    assert "You are in the draw." in before
+    assert "You are in the draw." in listed
     assert "applied before the draw. The order of everyone" in before
     assert "you take no part in it" in leaving
     assert "The order is still to be drawn by lot. Nobody has a place before that." in places

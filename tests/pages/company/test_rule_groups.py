@@ -113,7 +113,7 @@ def test_a_preview_says_what_the_form_has(owner: Client, company: Company, previ
     assert groups_of(page)[0][1] == "at weekends"
     assert groups_of(page)[1] == ["Order", "Quiet hours"]
     assert "Applications until 12:00 UTC on" in page
-    assert "Applications until [day and time of the draw] count the same" in blank
+    assert "Everyone who applies before [day and time of the draw] has the same chance" in blank
     assert draw_fields_of(page) == {"draw_day": day, "draw_time": "12:00"}
 
 
