@@ -1,4 +1,4 @@
-"""Pages on which an applicant who waits asks for no seat before a time, or accepts one until then.
+"""Pages on which a waiting applicant asks for no seat before a time, or accepts one until then.
 
 Each has one form, and a button that takes the wish back.
 """
@@ -65,7 +65,7 @@ class WishForm(PlainForm):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Wish of a person who waits: its form, its page, and what is said when it is saved."""
+    """Wish of a waiting person: its form, its page, and the message when it is saved."""
 
     template: str
     label: str
