@@ -9,7 +9,7 @@ from pipeline.models.line import Application
 
 
 class EmailState(models.TextChoices):
-    """State of an email. It changes when our mail server answers, and later when the recipient's does."""
+    """State of an email. Our mail server's answer changes it, and later the recipient's."""
 
     QUEUED = "QUEUED"  # being tried
     SENT = "SENT"  # the mail server has taken it

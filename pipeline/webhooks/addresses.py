@@ -37,7 +37,7 @@ _REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
 
 
 def is_public_webhook_address(address: str) -> bool:
-    """Tell if an address is one of the public internet; a scope or rubbish makes it none."""
+    """Tell if an address is on the public internet. One with a scope, or an invalid one, is not."""
     try:
         found = ip_address(address)
     except ValueError:

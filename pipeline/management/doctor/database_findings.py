@@ -162,8 +162,8 @@ def database_replica_findings() -> Iterator[Finding]:
         yield found_ok("The replica in REPLICA_URL is current.")
     elif state is ReplicaState.STRANGER:
         yield found_problem(
-            "The server in REPLICA_URL is no replica of this primary: its history is another.",
-            "Make it again from this primary, as docs/scaling.md says, unless the primary has just"
+            "The server in REPLICA_URL is not a replica of this primary: its history differs.",
+            "Rebuild it from this primary, as docs/scaling.md says, unless the primary has just"
             " changed: then wait, or run CHECKPOINT on it. The primary serves the reads meanwhile.",
         )
     else:

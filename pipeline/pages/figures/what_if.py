@@ -49,7 +49,7 @@ class WhatIfForm(PlainForm):
     cooldown_hours = _what_if_number("Hours of cool-down after a miss", 1, _MOST_HOURS, "")
 
     def show_present_rules(self, job: Job) -> None:
-        """Have the fields say what the job's present rules are."""
+        """Show the job's current rules in the fields."""
         present = {
             "window_hours": short_duration(job.acknowledgment_window_seconds),
             "capacity": f"{job.capacity:,}",

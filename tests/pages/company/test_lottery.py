@@ -91,7 +91,7 @@ def test_everybody_reads_when_the_order_is_drawn() -> None:
     assert "2 people take part so far." in page
     assert "A seat is free now" not in page
     assert "Nobody on the waitlist can take a seat" not in page
-    assert "Applications until" in page_of(Client(), f"/jobs/{job_id}/facts/")
+    assert "Everyone who applies before" in page_of(Client(), f"/jobs/{job_id}/facts/")
 
 
 def test_who_comes_to_a_full_draw_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

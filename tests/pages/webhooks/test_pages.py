@@ -76,7 +76,7 @@ def refused(owner: Client, form: dict[str, Any]) -> str:
     """Send the form of a new endpoint, and return the id in the form that comes back."""
     answer = owner.post(NEW, form)
     assert answer.status_code == 422
-    assert "Send it again to add another endpoint" in answer.content.decode()
+    assert "To add another one, send the form again" in answer.content.decode()
     assert "whsec_" not in answer.content.decode()
     return str(answer.context["form"]["endpoint_id"].value())
 
