@@ -38,7 +38,7 @@ def valid_address(email: str) -> str:
     """
     email = normal_address(email)
     if address_has_unseen_characters(email):
-        raise ValidationError("This address holds characters that cannot be seen.", code="invalid")
+        raise ValidationError("This address contains invisible characters.", code="invalid")
     validate_email(email)
     return email
 

@@ -1,7 +1,7 @@
-"""Quiet hours of a job, during which nobody's time to confirm a seat runs. Pure.
+"""Quiet hours of a job, during which the time to confirm a seat does not run. Pure.
 
-An instant is quiet if the clock on a person's wall says so at that instant. So a night in which the
-clocks change is as long as it really is.
+A moment is quiet if it falls in the quiet hours by the person's local time. A night in which the
+clocks change counts with its real length.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def known_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
 
 
 def company_in_view(caller: Caller) -> UUID | None:
-    """Return the only company whose jobs a caller sees of a person; None for all."""
+    """Return the company whose jobs a caller may see when reading a person; None for all."""
     return caller.company_id if isinstance(caller, CompanyCaller | PortalCaller) else None
 
 

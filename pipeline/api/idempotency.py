@@ -1,7 +1,7 @@
 """Idempotency-Key: a request repeated under the same key runs once and gets the same response.
 
-Responses to requests that did something are kept, and 410, because a deadline that has passed stays
-passed. After any other refusal the key is free again: the same request can be sent again, or a
+Responses to requests that changed something are kept. So is a 410, because a missed deadline stays
+missed. After any other refusal the key is free again: the client can resend the request, or send a
 corrected one.
 """
 

@@ -105,7 +105,7 @@ _ALL = (
     CompanyType(
         "applications.export",
         "Export of applications",
-        "Writes everybody who has ever applied to a job to a file, as CSV or JSON lines.",
+        "Writes everyone who has ever applied to a job to a file, as CSV or JSON lines.",
         _FILE,
     ),
     CompanyType(

@@ -170,7 +170,7 @@ class DatabaseServer:
         return "(nothing)"
 
     def stop(self) -> None:
-        """Stop the server and wait for its end. Open connections are closed."""
+        """Stop the server and wait until it has ended. Open connections are closed."""
         self._remove_stale_locks()  # otherwise another program might be told to stop
         if (self.data / "postmaster.pid").exists() and not self._control(
             "stop", "-m", "fast", "-t", STOP_SECONDS

@@ -86,15 +86,15 @@ class WebhookUrlRefused(LineError):
 
 class WebhookAlreadyMade(LineError):
     message = (
-        "An endpoint was already made with this request, and its secret is shown no more."
-        " Send it again to add another endpoint; over the API, under another Idempotency-Key."
+        "This request has already added an endpoint, whose secret cannot be shown again. To add"
+        " another one, send the form again; over the API, use another Idempotency-Key."
     )
 
 
 class WebhookAlreadyRotated(LineError):
     message = (
-        "This request has already made a new secret, which is shown no more. If it is lost, rotate"
-        " again with another Idempotency-Key."
+        "This request has already made a new secret, which cannot be shown again. If it is lost,"
+        " rotate again with another Idempotency-Key."
     )
 
 
@@ -132,8 +132,8 @@ class DrawFull(LineError):
 
 class DrawFullOfUnverified(DrawFull):
     message = (
-        "Too many people in the draw by lot have not verified their email address yet, so it takes"
-        " no more of them now. Sign in with your address first, then apply."
+        "Too many people in the draw by lot have not verified their email address yet, so no more"
+        " of them can join now. Sign in with your address first, then apply."
     )
 
 
@@ -150,7 +150,7 @@ class DecisionTooLate(LineError):
 
 
 class ImportUndoTooLate(LineError):
-    message = "This import can no longer be undone: it still runs, or it ended too long ago."
+    message = "This import can no longer be undone: it is still running, or ended too long ago."
 
 
 class TooManyAnnotations(LineError):
@@ -174,11 +174,11 @@ class NotContestable(LineError):
 
 
 class AlreadyContested(LineError):
-    message = "The company was already asked to look at this end again. It is asked once."
+    message = "The company has already been asked to look at this end again. You can ask only once."
 
 
 class ContestTooLate(LineError):
-    message = "The company can be asked to look again for {days} days after the end. They are over."
+    message = "It is too late to ask: the company can look again for {days} days after the end."
 
 
 class ContestNotFound(LineError):

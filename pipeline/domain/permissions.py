@@ -1,7 +1,7 @@
 """Table of permissions: every action and who may take it. Pure.
 
 The API and the pages decide only by this table, and the API's documentation is made from it.
-Ownership is checked separately: anything that belongs to somebody else does not exist.
+Ownership is checked separately: anything that belongs to someone else counts as not found.
 """
 
 from __future__ import annotations

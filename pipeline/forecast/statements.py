@@ -52,8 +52,8 @@ class Prospect:
 def read_prospects_with_statements(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]:
     """Return the prospect at a position of each job, in one query; without evidence there is none.
 
-    Only of open jobs can something be said: the caller leaves out the others. An old forecast
-    says nothing.
+    Only open jobs can have a prospect: the caller leaves out the others. Old forecasts are
+    ignored.
     """
     found = {}
     fresh = Now() - OLDEST_SHOWN
@@ -68,7 +68,7 @@ def read_prospects_with_statements(positions: Mapping[UUID, int | None]) -> dict
 
 
 def update_forecast_statements() -> dict[str, int]:
-    """Settle the statements whose time has come, make forecasts anew, and store new statements.
+    """Settle the statements whose time has come, make new forecasts, and store new statements.
 
     The lines whose forecast is the oldest come first. Returns the numbers. Safe to run twice.
     """

@@ -32,9 +32,9 @@ def check_import_rows(
 ) -> ImportRun:
     """Store which rows an import would refuse now, and why, and return its progress.
 
-    Nobody is admitted and the job is not locked, so the answer holds for this moment only. Starts
-    again from the first row, however far an earlier check came. Does nothing if the import has
-    begun. Raises ImportRun.DoesNotExist. Must not be called inside a transaction.
+    Nobody is admitted and the job is not locked, so the answer holds for this moment only. Always
+    starts from the first row, even after an unfinished check. Does nothing if the import has begun.
+    Raises ImportRun.DoesNotExist. Must not be called inside a transaction.
     """
     with transaction.atomic(durable=True):
         run = lock_import_to_admit(import_id)

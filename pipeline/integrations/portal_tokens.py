@@ -1,4 +1,4 @@
-"""Portal tokens: with one, a company's own site acts for one of its applicants for some minutes.
+"""Portal tokens: with one, a company's own site acts for one of its applicants for a few minutes.
 
 A key with the scope `applicant-tokens` makes them. They are shown once, stored only as a hash, and
 end with their key.

@@ -112,7 +112,7 @@ class LockedJob:
         return self.next_due_at is not None and self.next_due_at <= self.now
 
     def quiet_hours_of(self, application: Application) -> QuietHours | None:
-        """Return the quiet hours of an application's person under the present policy, if any."""
+        """Return the quiet hours of an application's person under the current policy, if any."""
         return self.policy.quiet_hours(self.zones.get(application.id, ""))
 
     def note_due(self, moment: datetime) -> None:

@@ -91,7 +91,7 @@ def promote(
     cause_seq: int | None,
     facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> LogEntry | None:
-    """Offer a person who waits a seat. If they accepted it in advance, it is theirs at once.
+    """Offer a seat to a person who is waiting. If accepted in advance, it is theirs at once.
 
     The latter is two events, and whatever set off the first set off the second. If they asked to
     pass this turn, they do: the event is returned, and causes what becomes of the seat.

@@ -42,7 +42,7 @@ def settle_due(job: LockedJob, *, only_ends: bool = False) -> int:
 
     Leaves `next_due_at` exact. Does nothing for a closed job: the worker closes it out. Raises
     ClockMoving and SandboxFull, in a sandbox only. `only_ends`: the caller only ends an application
-    or the job, which is possible in a full job, too: there is an end to that.
+    or the job. A full job allows this, because the number of these events is limited.
     """
     if job.is_test:
         before = job.seq

@@ -38,7 +38,7 @@ def _expired_rows_sql(table: str, key: str, condition: str, *, order: str = "") 
 
 
 def _aged_rows_sql(table: str, column: str) -> str:
-    """Return SQL that removes some rows of webhooks that are older than they are kept."""
+    """Return SQL that removes some webhook rows whose retention has ended."""
     condition = f"{column} <= clock_timestamp() - interval '{WEBHOOKS_DAYS} days'"
     return _expired_rows_sql(table, "id", condition, order=f"ORDER BY {column}")
 

@@ -9,7 +9,7 @@ from pipeline.models.line import Application
 
 
 class EmailState(models.TextChoices):
-    """State of an email. The mail server moves it on, or the mailbox's own server afterwards."""
+    """State of an email. Our mail server's answer changes it, and later the recipient's."""
 
     QUEUED = "QUEUED"  # being tried
     SENT = "SENT"  # the mail server has taken it

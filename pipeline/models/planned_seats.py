@@ -49,7 +49,7 @@ class PlannedSeats(models.Model):
         return str(self.id)
 
     def time_of(self, number: int) -> datetime:
-        """Return the time of a change, of which the first has the number 0."""
+        """Return the time of a change. The first change is number 0."""
         if not number:
             return self.first_at
         first = self.first_at.astimezone(ZoneInfo(self.zone))

@@ -45,14 +45,14 @@ ALERT_WORDS: dict[str, AlertWords] = {
     "DECAY_SILENT": AlertWords(
         "Deadlines are not being enforced",
         "The decay worker has not run for more than a minute. Deadlines still count, but the next"
-        " person is not offered a seat until somebody changes the job. Start the worker"
+        " person is not offered a seat until someone changes the job. Start the worker"
         " (manage.py run_decay).",
         "/company/system/",
         "System status",
     ),
     "LINE_EMPTY": AlertWords(
         "A job has free seats and nobody waiting",
-        "An open job has had seats free and an empty waitlist for a day.",
+        "An open job has had free seats and an empty waitlist for a day.",
         "/company/",
         "Your jobs",
     ),
@@ -71,24 +71,24 @@ ALERT_WORDS: dict[str, AlertWords] = {
         "Your jobs",
     ),
     "CONTEST_ASKED": AlertWords(
-        "An applicant asks you to look again",
-        "Somebody whose application ended asks you to look at that again. The list says until when"
-        " you are to answer.",
+        "An applicant has asked you to look again",
+        "An applicant whose application ended has asked you to look at it again. The list shows"
+        " when your answer is due.",
         "/company/look-again/?state=OPEN",
         "Look again",
         Action.ANSWER_CONTEST,
     ),
     "CONTEST_DUE": AlertWords(
-        "An applicant waits for your answer",
-        "You have less than three days left to answer somebody who asked you to look again.",
+        "An applicant is waiting for your answer",
+        "You have less than three days left to answer someone who asked you to look again.",
         "/company/look-again/?state=OPEN",
         "Look again",
         Action.ANSWER_CONTEST,
     ),
     "CONTEST_OVERDUE": AlertWords(
         "An answer to an applicant is overdue",
-        "Somebody asked you to look again, and the time to answer is over. Answer now. Everybody"
-        " can see how many answers of a job are overdue.",
+        "Someone asked you to look again, and your answer is overdue. Answer now. Everyone can"
+        " see how many of a job's answers are overdue.",
         "/company/look-again/?state=OVERDUE",
         "Look again",
         Action.ANSWER_CONTEST,

@@ -47,7 +47,7 @@ WORDS = {
     ),
     EventType.PASSED: ("You passed your turn: {job}", "You keep your place in line."),
     EventType.REINSTATED: ("You have your place back: {job}", "You are in line as before."),
-    ACCEPTED_UNTIL: ("You have a seat: {job}", "It is confirmed, as you said yes in advance."),
+    ACCEPTED_UNTIL: ("You have a seat: {job}", "It is confirmed, because you said yes in advance."),
     EventType.CONTEST_ANSWERED: (
         "The company has looked again: {job}",
         "Open your application to read the answer.",

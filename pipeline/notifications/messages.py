@@ -90,8 +90,8 @@ def yes_ends_message(event: EventForMail, facts: Facts) -> Message:
     ends = time_here_and_in_utc(until, facts.zone)
     subject = f"Your yes for “{facts.job_title}” ends at {time_in_words(until, facts.zone)}"
     what = (
-        f"You said yes in advance. Your yes ends at {ends}. From then on you are asked to confirm a"
-        " seat that goes to you, and must do so by a deadline. You keep your place in line."
+        f"You said yes in advance. Your yes ends at {ends}. If your turn comes after that, you"
+        " will have to confirm the seat by a deadline. You keep your place in line."
     )
     again = "Say yes for longer, if you want to:"
     follow = Paragraph(again, facts.application_link, "My application")
@@ -131,7 +131,7 @@ def _message_about_place(facts: Facts) -> list[Paragraph]:
         return [
             Paragraph(
                 f"The order of everyone in line is drawn by lot at {when}. Until then nobody has a"
-                " place, whoever came first."
+                " place, and it does not matter who applied first."
             )
         ]
     if not facts.place:

@@ -162,7 +162,7 @@ def _watched_offer_application(application_id: UUID) -> Application | None:
 
 
 def _offer_times(application: Application) -> OfferTimes:
-    """Return when an open offer was made, its deadline, and quiet hours by the present policy."""
+    """Return when an open offer was made, its deadline, and quiet hours by the current policy."""
     assert application.promoted_at  # noqa: S101  it is open
     assert application.acknowledge_by  # noqa: S101  offers have a deadline
     quiet = application.job.policy.quiet_hours(application.applicant.time_zone)

@@ -200,7 +200,7 @@ def require_access(member: Member | None, action: Action) -> Member:
         raise PermissionDenied("Your account belongs to no company. Ask an owner to add you.")
     if not member.may(action):
         needed = "an owner" if RULES[action].role is Role.OWNER else "a recruiter or an owner"
-        raise PermissionDenied(f"This needs {needed} of {member.company.name}.")
+        raise PermissionDenied(f"Only {needed} of {member.company.name} can do this.")
     return member
 
 

@@ -174,7 +174,7 @@ def chart_ticks_of_count(highest: float) -> tuple[float, list[ChartTick]]:
     return top, [ChartTick(number / top, f"{number:,}") for number in numbers]
 
 
-SHARE_TICKS = [ChartTick(part / 4, f"{part * 25} %") for part in range(5)]
+SHARE_TICKS = [ChartTick(part / 4, f"{part * 25}%") for part in range(5)]
 
 _SPANS = (1, 5, 15, 30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400)
 

@@ -1,7 +1,7 @@
 """Pages that keep themselves up to date by fetching a fragment again.
 
 A fragment's tag changes whenever its content does. A browser that already has it gets 304, and
-nothing is built. People who look at the same page share a built fragment for some seconds.
+nothing is built. People who look at the same page share a built fragment for a few seconds.
 """
 
 from __future__ import annotations

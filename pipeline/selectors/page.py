@@ -1,4 +1,4 @@
-"""Page of rows, of any kind, with whether there are more."""
+"""Page of rows of any kind, which also says whether there are more."""
 
 from __future__ import annotations
 

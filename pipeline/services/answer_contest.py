@@ -1,4 +1,4 @@
-"""Answer of a company to somebody who asked it to look again at the end of an application."""
+"""Answer of a company to someone who asked it to look again at the end of an application."""
 
 from __future__ import annotations
 

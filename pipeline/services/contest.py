@@ -43,7 +43,7 @@ def contest(
 ) -> Contest:
     """Ask the company to look again at the end of an application, once for each end.
 
-    The application stays as it ended. The company is to answer within the setting CONTEST_DAYS.
+    The application stays ended. The company must answer within CONTEST_DAYS, a setting.
     `text` stays out of the log. `request_id` identifies the request: repeating it is harmless.
     Raises NotContestable if it did not lapse and was not removed or rejected, or was never
     verified; ContestTooLate after CONTEST_WITHIN; AlreadyContested; ApplicationNotFound, also if

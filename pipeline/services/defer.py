@@ -1,4 +1,4 @@
-"""Deferral: a person who waits asks for no seat before a time, and keeps the place."""
+"""Deferral: a person on the waitlist asks for no seat before a time, and keeps their place."""
 
 from __future__ import annotations
 

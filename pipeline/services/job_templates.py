@@ -56,7 +56,7 @@ def delete_job_template(*, template: JobTemplate) -> None:
 
 
 def _lock_templates(company_id: UUID) -> int:
-    """Let nobody else give a template of the company a name; return how many there are."""
+    """Block other changes to the company's template names; return how many templates it has."""
     Company.objects.select_for_update(no_key=True).get(id=company_id)
     return JobTemplate.objects.filter(company_id=company_id).count()
 

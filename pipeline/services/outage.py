@@ -52,9 +52,9 @@ RETURNING silent_since, silent_until
 def watch_for_outage(of: str = WORKERS) -> tuple[datetime, datetime] | None:
     """Record that the site runs; return the beginning and end of a silence not yet made up for.
 
-    Workers are silent when neither a decay worker nor a task worker gave a sign of life: then the
-    whole site was down, or its database, or nobody was emailed. A decay worker that was away alone
-    is no outage, because people could confirm.
+    Workers are silent when neither a decay worker nor a task worker gave a sign of life: the whole
+    site or its database was down, or no emails were sent. If only the decay worker was away, that
+    is not an outage, because people could confirm.
     """
     with connection.cursor() as cursor:
         cursor.execute(_SIGN_OF_LIFE, [of, SIGN_SECONDS, LEAST_OUTAGE.total_seconds()])

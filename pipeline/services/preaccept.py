@@ -1,4 +1,4 @@
-"""Yes in advance: a person who waits accepts the seat that is offered to them before a time."""
+"""Yes in advance: a person on the waitlist accepts the seat offered to them before a time."""
 
 from __future__ import annotations
 

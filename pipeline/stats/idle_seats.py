@@ -135,7 +135,7 @@ def _idle_seats_in_state(state: SeatState, missing: int, span: timedelta) -> Idl
 
 @dataclass(frozen=True, slots=True)
 class IdleSeats:
-    """Ledgers of consecutive weeks, oldest first; the last week is the present one, until now."""
+    """Ledgers of consecutive weeks, oldest first; the last week is the current one, until now."""
 
     weeks: list[tuple[Week, IdleSeatLedger]]
     # Whether old events were left out, because the logs are too long.
@@ -153,7 +153,7 @@ class IdleSeats:
 
 @reads_replica
 def idle_seats_of_job(job: Job, *, weeks: int, zone: str) -> IdleSeats:
-    """Return a job's ledger of the last weeks, the present one included, in a few queries."""
+    """Return a job's ledger of the last weeks, including the current one, in a few queries."""
     now = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
     spans = _last_weeks_of_idle_seats(now, weeks, zone)
     edges = [*(week.start for week in spans), now]

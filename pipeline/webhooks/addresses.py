@@ -1,7 +1,7 @@
-"""Addresses that webhooks may go to: none inside this machine, its networks, or anything reserved.
+"""Addresses that webhooks may go to: not this machine, its networks, or any reserved address.
 
-The URL is checked when it is saved, for its form. The network address is checked when a connection
-is made (`pipeline.webhooks.client`): what a name resolves to can change at any time.
+The form of the URL is checked when it is saved. The network address is checked for each connection
+(`pipeline.webhooks.client`), because the address behind a name can change at any time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
 
 
 def is_public_webhook_address(address: str) -> bool:
-    """Tell if an address is one of the public internet; a scope or rubbish makes it none."""
+    """Tell if an address is on the public internet. One with a scope, or an invalid one, is not."""
     try:
         found = ip_address(address)
     except ValueError:

@@ -187,7 +187,7 @@ def send_test_to_endpoint(*, company_id: UUID, endpoint_id: UUID) -> WebhookDeli
 
 @transaction.atomic
 def reencrypt_endpoint_secrets() -> int:
-    """Encrypt secrets anew that a key before the present one encrypted; return how many endpoints.
+    """Re-encrypt secrets that an earlier key encrypted; return how many endpoints.
 
     So a fallback can be removed after a while. What no key decrypts stays as it is, and does not
     keep the endpoint's other secret from being encrypted anew.

@@ -8,14 +8,14 @@ TEST = "webhook.test"
 
 # What each type tells of, for people.
 _OF_EVENTS = {
-    EventType.APPLIED: "Somebody applied, or the company submitted somebody",
+    EventType.APPLIED: "A person applied, or the company submitted them",
     EventType.VERIFIED: "A person proved their address",
     EventType.PROMOTED: "A person was offered a seat",
     EventType.ACKNOWLEDGED: "A person confirmed the seat",
     EventType.DEADLINE_EXTENDED: "A person got more time to confirm",
     EventType.DECAYED: "A person missed the deadline and is back in line",
     EventType.LAPSED: "A person missed the last deadline, or never proved the address",
-    EventType.REINSTATED: "The company gave a person back a place lost by a miss or a decision",
+    EventType.REINSTATED: "The company gave back a place that a miss or a decision had cost",
     EventType.PLACED: "A person got their place in line by the draw",
     EventType.DEFERRED: "A person asked for no seat before a time, or cancelled that request",
     EventType.PREACCEPTED: "A person accepted a seat in advance, or took that back",
@@ -25,7 +25,7 @@ _OF_EVENTS = {
     EventType.REMOVED: "The company removed, rejected or hired a person",
     EventType.CLOSED_OUT: "A person was released because the job closed",
     EventType.CONTESTED: "A person asked the company to look again at how the application ended",
-    EventType.CONTEST_ANSWERED: "The company answered that, or the person was erased",
+    EventType.CONTEST_ANSWERED: "The company answered the request, or the person was erased",
     EventType.JOB_CREATED: "A job was created",
     EventType.JOB_OPENED: "A job opened",
     EventType.JOB_PAUSED: "A job was paused",
@@ -40,7 +40,7 @@ _OF_TASKS = {
     "task.started": "A task began an attempt",
     "task.succeeded": "A task succeeded",
     "task.failed": "An attempt of a task failed",
-    "task.ended": "A task ended, in whatever way",
+    "task.ended": "A task ended, with any result",
 }
 
 

@@ -49,7 +49,7 @@ def compare_rules(
     tell: Callable[[int, int], None],
     is_cancelled: Callable[[], bool],
 ) -> dict[str, Any]:
-    """Return what happened and what would have under a change, and a run for each window.
+    """Return what happened, what a change of rules would have done, and a run for each window.
 
     As JSON values: times in seconds, None without data. Raises NotReproducible, TooLong, Cancelled.
     """

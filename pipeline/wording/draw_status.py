@@ -26,7 +26,7 @@ def status_before_draw(facts: PromotionFacts, draw_at: datetime) -> PromotionSta
     return PromotionStatus(
         Cause.DRAW,
         "The order is still to be drawn by lot.",
-        f"{part} so far. Nobody gets a seat before the draw, whoever came first.",
+        f"{part} so far. Nobody gets a seat before the draw.",
         "After the draw, the people at the front are offered the seats.",
         "The draw is",
         draw_at,

@@ -37,7 +37,7 @@ STATE_WORDS: dict[str, tuple[str, str]] = {
 }
 
 PROBLEM_WORDS: dict[str, str] = {
-    "OVER": "What it was about was answered or over before the email could be sent.",
+    "OVER": "It was no longer needed by the time it could be sent.",
     "UNREACHABLE": "The mail server could not be reached for half a day.",
     "UNSUPPORTED": "The mail server does not support the special characters in this address.",
     "BAD_ADDRESS": "The mail server cannot write to this address.",

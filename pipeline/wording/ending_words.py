@@ -50,6 +50,6 @@ ENDING_WORDS: dict[Outcome, EndingWords] = {
 # The ending of an application that was never verified: LAPSED, without a miss.
 NEVER_VERIFIED = EndingWords(
     "This application ended: nobody verified the email address in time.",
-    "If you did not apply, somebody else entered your address. It does not count as a miss. "
+    "If you did not apply, someone else entered your address. It does not count as a miss. "
     "You can apply while the job is open.",
 )

@@ -102,9 +102,9 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         coming_in = f"After the draw: {coming_in[0].lower()}{coming_in[1:]}"
         order = "in the drawn order, and then in the order in which people joined"
         lot = [
-            f"Applications until {draw} count the same, whoever comes first. Then the order of"
+            f"Everyone who applies before {draw} has the same chance. Then the order of"
             " everyone in line is drawn by lot, and the people at the front are offered the"
-            " seats. Anybody in line can check the draw."
+            " seats. Anyone in line can check the draw."
         ]
     second = ""
     if policy.penalty_places and policy.max_decays not in (0, 1):
@@ -112,10 +112,10 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
     return [
         *lot,
         f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
-        " ahead of you unless you miss a deadline. If you want no seat before a date, you can say"
-        " so and keep your place. You can also say yes in advance: then a seat that goes to you is"
-        " yours at once. If the company cancels somebody's miss, or a decision that it was asked to"
-        " look at again, they return to the place they had.",
+        " ahead of you unless you miss a deadline. If you do not want a seat before a date, you"
+        " can say so and keep your place. You can also say yes in advance: when your turn comes,"
+        " the seat is yours at once. If the company cancels someone's miss, or reverses a decision"
+        " that it was asked to look at again, that person returns to the place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it."
@@ -211,8 +211,9 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         return "The job has been closed, so your application is about to end."
     if not standing.is_verified:
         return (
-            "No seat is offered to you before your email address is verified. If it is not verified"
-            f" by {time_in_words(standing.verify_by, zone)}, the application ends, without a miss."
+            "You can't be offered a seat until your email address is verified. If it is not"
+            f" verified by {time_in_words(standing.verify_by, zone)}, the application ends. That"
+            " does not count as a miss."
         )
     window = long_duration(standing.policy.acknowledgment_window_seconds)
     turn = (
@@ -222,8 +223,8 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
     if standing.draw_at:
         turn = (
             "There is nothing to do. The order of everyone in line is drawn by lot at"
-            f" {time_in_words(standing.draw_at, zone)}. Then your place appears here, and the first"
-            " ones are offered the seats. Anybody in line can check the draw."
+            f" {time_in_words(standing.draw_at, zone)}. Then your place appears here, and the"
+            " people at the front are offered the seats. Anyone in line can check the draw."
         )
     elif standing.job_status == "PAUSED":
         turn += " The company has paused this job. Nobody is offered a seat until it resumes."
@@ -245,7 +246,7 @@ def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
         )
     if standing.is_accepting:
         until = time_in_words(standing.accept_until, zone)
-        turn += f" A seat that goes to you before {until} is yours at once: you said yes."
+        turn += f" If your turn comes before {until}, the seat is yours at once: you said yes."
     if standing.pass_next:
         turn += " You pass your next turn: that seat goes to the person behind you."
     return turn

@@ -42,11 +42,11 @@ def describe_forecast_wait(half_seconds: int, most_seconds: int) -> str:
     """Say when half, and four fifths, of the people who stay in line are offered a seat."""
     half, most = _forecast_wait_in_words(half_seconds), _forecast_wait_in_words(most_seconds)
     if half == most:
-        return f"Most people who stay in line are offered a seat from your place within {most}."
+        return f"Most people in your place who stay in line are offered a seat within {most}."
     number, _, unit = half.partition(" ")
     span = f"{number} to {most}" if unit.rstrip("s") == most.split()[1].rstrip("s") else ""
     return (
-        "Most people who stay in line are offered a seat from your place within"
+        "Most people in your place who stay in line are offered a seat within"
         f" {span or f'{half} to {most}'}: half within {half}, four in five within {most}."
     )
 
@@ -56,7 +56,7 @@ def describe_accuracy_of_forecasts(counted: int, share: int | None) -> str:
     if share is None:
         return ""
     return (
-        f"{share} % of the last {counted:,} such forecasts here were right: a seat was offered"
+        f"{share}% of the last {counted:,} forecasts here were right: a seat was offered"
         " within the longer of the two times."
     )
 

@@ -135,7 +135,7 @@ def _status_without_worker(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.WORKER_SILENT,
         "The worker that enforces deadlines is not running.",
-        "A change in this line is overdue. It will be settled as soon as anybody acts on this "
+        "A change in this line is overdue. It will be settled as soon as anyone acts on this "
         "job, and nobody loses a place because of the delay. Until then, nothing happens.",
         "Ask the operator of this site to start the decay worker (“System” shows when it was last"
         " seen).",
@@ -193,7 +193,7 @@ def _status_without_verified_people(facts: PromotionFacts) -> PromotionStatus:
         Cause.UNVERIFIED,
         "Nobody waiting has verified their email address.",
         f"{seats}. An unverified application keeps its place, but no seat is offered for it.",
-        "Whoever enters the code that we emailed is next. After 24 hours the application ends.",
+        "The first to enter the emailed code is next. Unverified applications end after 24 hours.",
         "The first one ends",
         facts.first_verify_by,
     )
@@ -223,9 +223,9 @@ def _status_with_free_seats(facts: PromotionFacts) -> PromotionStatus:
 def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.COOL_DOWNS,
-        "Nobody who waits can be promoted yet.",
-        f"{_free_status(facts)}. Nobody can be promoted during the cool-down after a missed"
-        " deadline or a passed turn, or before a date that they chose. All keep their places.",
+        "Nobody waiting can be promoted yet.",
+        f"{_free_status(facts)}. People cannot be promoted during the cool-down after a missed"
+        " deadline or a passed turn, or before a date that they chose. Everyone keeps their place.",
         "A new applicant, without a cool-down from an earlier application, gets one.",
         "The first person can be promoted again",
         facts.first_eligible,

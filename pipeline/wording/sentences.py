@@ -125,14 +125,14 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
     ),
     (EventType.LAPSED, Outcome.LAPSED): (
         "{They} missed the deadline of {missed}. That is one miss more than this job allows, so "
-        "the application ended. It is possible to apply again; the misses still count."
+        "the application ended. {They} can apply again, but the misses still count."
     ),
     (EventType.REINSTATED, None): (
         "The company gave {they} back the place in line from before the missed deadline of {given}."
         " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
     ),
     (EventType.REINSTATED, AFTER_REMOVAL): (
-        "The company took its decision back and gave {they} {their} earlier place. Its reason:"
+        "The company reversed its decision and gave {they} {their} earlier place back. Its reason:"
         " {why_back}."
     ),
     (EventType.PLACED, None): (
@@ -159,7 +159,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "The company closed the job before {they} had a confirmed seat, so the application ended."
     ),
     (EventType.CONTESTED, None): (
-        "{They} asked the company to look again at how the application ended. The company is to "
+        "{They} asked the company to look again at how the application ended. The company must "
         "answer by {answer_by}."
     ),
     (EventType.CONTEST_ANSWERED, ContestAnswer.UPHELD): (

@@ -124,7 +124,7 @@ class TaskStore:
             self.connection.rows(WRITE_MESSAGES, parameters)
 
     def announce(self, results: list[tuple[Attempt, dict[str, Any]]], accepted: Accepted) -> None:
-        """After results were written, wake sleeping workers and open or close breakers."""
+        """Wake sleeping workers and open or close breakers, after results were written."""
         kept = []
         for attempt, result in results:
             if (attempt.task_id, attempt.number) in accepted:

@@ -214,7 +214,7 @@ def test_an_applicant_says_yes_in_advance(page: Page, site: Site, world: World) 
     they.follow("Say yes in advance…")
     they.fill("Accept a seat for me until", str((timezone.now() + timedelta(days=9)).date()))
     they.press("Say yes")
-    shows(page, "A seat that goes to you before then is yours at once.")
+    shows(page, "If your turn comes before then, the seat is yours at once.")
     assert factories.fresh(waiting).accept_until
     they.follow("Change your yes…")
     they.press("Take my yes back")

@@ -41,7 +41,7 @@ def test_an_owner_announces_a_draw_and_an_applicant_takes_part(
     applicant = browser_page("narrow", dark=True)
     sign_in_applicant(applicant.context, site.url, mine.applicant)
     applicant.goto(f"/me/applications/{mine.id}/")
-    shows(applicant, "You take part in the draw.")
+    shows(applicant, "You are in the draw.")
     axe(applicant)
     applicant.goto(f"/jobs/{job.id}/")
     axe(applicant)

@@ -41,7 +41,7 @@ def test_an_endpoint_is_added_tested_rotated_switched_and_deleted(
     rotated = page.locator("#secret").input_value()
     owner.follow("Done")
     owner.press("Switch off")
-    shows(page, "Nothing is sent to this endpoint")
+    shows(page, "Nothing has been sent to this endpoint")
     owner.press("Switch on")
     owner.press("Send again")
     shows(page, "Send failed webhooks again")

@@ -191,8 +191,8 @@ def test_people_read_it_before_applying_and_while_they_wait() -> None:
     assert "within 2 to 4 hours" not in before[2]
     assert "within 2 to 4 hours" in after[0]
     for text in after[1:]:
-        assert "are offered a seat from your place within 60 minutes to 2 hours" in text
-        assert "79 % of the last 120 such forecasts here were right" in text
+        assert "are offered a seat within 60 minutes to 2 hours" in text
+        assert "79% of the last 120 forecasts here were right" in text
     assert "60 minutes to 2 hours" in applicant_email_facts(application, None).prospect
 
 

@@ -66,7 +66,7 @@ def test_the_person_reads_until_when_the_answer_comes(asked: Contest) -> None:
     said = emails()[-1]
 
     assert said.subject == "You asked Harbour Works to look again at “Engineer”"
-    assert "The company is to answer by" in said.body
+    assert "The company must answer by" in said.body
     assert "Why?" not in said.body
 
 

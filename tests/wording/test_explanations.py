@@ -45,7 +45,9 @@ def test_the_rules_say_who_can_get_ahead() -> None:
     told = rules()
 
     assert "Nobody who joined after you gets ahead of you unless you miss a deadline." in told
-    assert "cancels somebody's miss, or a decision that it was asked to look at again, they" in told
+    assert (
+        "cancels someone's miss, or reverses a decision that it was asked to look at again," in told
+    )
 
 
 def test_the_rules_of_the_edges() -> None:

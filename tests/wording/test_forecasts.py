@@ -22,11 +22,11 @@ HOUR, DAY = 3_600, 86_400
 def test_a_wait_is_said_in_the_largest_units_and_rounded_up(
     half: int, most: int, expected: str
 ) -> None:
-    assert f"are offered a seat from your place {expected}" in describe_forecast_wait(half, most)
+    assert f"are offered a seat {expected}" in describe_forecast_wait(half, most)
 
 
 def test_honesty_is_said_only_when_it_is_known() -> None:
     assert describe_accuracy_of_forecasts(5, None) == ""
-    assert "79 % of the last 120 such forecasts here were right" in describe_accuracy_of_forecasts(
+    assert "79% of the last 120 forecasts here were right" in describe_accuracy_of_forecasts(
         120, 79
     )

@@ -216,7 +216,7 @@ def test_every_answer_to_a_contest_is_said(answer: ContestAnswer, reason: Contes
 def test_a_place_after_a_decision_was_cost_by_no_deadline() -> None:
     said = sentence(Row("REINSTATED", "WAITLIST", data={"reason": "OUR_ERROR"}), Reader.APPLICANT)
 
-    assert said.startswith("The company took its decision back and gave you your earlier place")
+    assert said.startswith("The company reversed its decision and gave you your earlier place back")
     assert "deadline" not in said
 
 

@@ -13,7 +13,7 @@ from pipeline.management.demo.seed import seed_demo_company
 class Command(BaseCommand):
     requires_system_checks = ("environment",)  # the other checks load every URL
     help = (
-        "Create the demo: three companies, a past of eight weeks, and a job to try out. "
+        "Create the demo: three companies, eight weeks of history, and a job to try out. "
         "Running it again changes nothing."
     )
 

@@ -28,7 +28,7 @@ from tasks.models.statuses import Status as TaskStatus
 
 CREATED_DAYS_AGO = 26.0
 URL = "https://hooks.demo.example/next-in-line"
-DESCRIPTION = "The harbour's chat. An example: nobody receives there."
+DESCRIPTION = "The harbour's chat. An example: no program receives these."
 TYPES = [
     *("job.paused", "job.resumed", "job.closed", "job.capacity_changed", "job.policy_changed"),
     "application.closed_out",

@@ -68,7 +68,7 @@ def address_findings(url: str) -> Iterator[Finding]:
     is_local = parts.hostname == "localhost" or answer.own_address.startswith(("127.", "::1"))
     if metrics.status == http.HTTPStatus.OK and not is_local:
         yield found_problem(
-            "Everybody can read /metrics: the site takes the proxy's requests for local ones.",
+            "Anyone can read /metrics: the site takes the proxy's requests for local ones.",
             "Let the proxy send X-Forwarded-For and the public host name.",
         )
 

@@ -41,7 +41,7 @@ def background_settlement_findings() -> Iterator[Finding]:
         )
     elif vitals.idle_seats_with_eligible and not vitals.overdue_jobs:
         yield found_warning(
-            f"{vitals.idle_seats_with_eligible} seats are free although somebody could take them.",
+            f"{vitals.idle_seats_with_eligible} seats are free although someone could take them.",
             "If this stays, run manage.py run_decay --once and manage.py verify_log.",
         )
     else:

@@ -162,15 +162,15 @@ def database_replica_findings() -> Iterator[Finding]:
         yield found_ok("The replica in REPLICA_URL is current.")
     elif state is ReplicaState.STRANGER:
         yield found_problem(
-            "The server in REPLICA_URL is no replica of this primary: its history is another.",
-            "Make it again from this primary, as docs/scaling.md says. The primary serves the reads"
+            "The server in REPLICA_URL is not a replica of this primary: its history differs.",
+            "Rebuild it from this primary, as docs/scaling.md says. The primary serves the reads"
             " meanwhile.",
         )
     elif state is ReplicaState.FORMER_TIMELINE:
         yield found_warning(
             "The replica in REPLICA_URL has all events, but has not noted the primary's timeline.",
             "After a failover, wait for its next checkpoint, or run CHECKPOINT on it. The primary"
-            " serves the reads meanwhile. If it stays so, make it again; see docs/scaling.md.",
+            " serves the reads meanwhile. If this lasts, rebuild it; see docs/scaling.md.",
         )
     else:
         yield found_warning(

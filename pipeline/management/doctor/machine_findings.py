@@ -53,7 +53,7 @@ def machine_time_zone_findings() -> Iterator[Finding]:
     known = zoneinfo.available_timezones()
     if lost := [name for name in ZONES if name not in known]:
         yield found_problem(
-            f"The data of time zones are incomplete: {', '.join(lost)} is unknown.",
+            f"The time zone data is incomplete: {', '.join(lost)} is unknown.",
             "Install the package tzdata.",
         )
     else:

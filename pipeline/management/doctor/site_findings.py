@@ -72,7 +72,7 @@ def device_findings() -> Iterator[Finding]:
     if not is_push_on() and (stored := Device.objects.count()):
         yield found_warning(
             f"VAPID_PRIVATE_KEY is not set, so stored devices get no notifications: {stored}.",
-            "Set the key under which they were added again.",
+            "Restore the key under which they were added.",
         )
         return
     if not is_push_on():

@@ -202,8 +202,8 @@ def _seat_in_my_withdrawn_application(job: Job) -> str:
         return "Nobody is waiting. If you withdraw, the next person who applies can take the seat."
     if job.seats_free:
         return (
-            "Everyone on the waitlist is in a pause after a missed deadline, or asked for no seat "
-            "yet. If you withdraw, the seat stays free until that ends or someone applies."
+            "Everyone on the waitlist is in a cool-down after a missed deadline, or has asked for "
+            "no seat yet. If you withdraw, the seat stays free until that ends or someone applies."
         )
     return (
         "If you withdraw, the seat is immediately offered to the first person in line who can "

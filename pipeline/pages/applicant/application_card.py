@@ -244,7 +244,7 @@ _HEADLINES = {
     CardState.OFFERED: lambda card: "It is your turn.",
     CardState.LATE: lambda card: "The time to confirm is over.",
     CardState.UNVERIFIED: lambda card: "Someone applied with your email address.",
-    CardState.DRAWING: lambda card: "You take part in the draw.",
+    CardState.DRAWING: lambda card: "You are in the draw.",
     CardState.WAITING: _headline_of_waiting_card,
     CardState.ACTIVE: lambda card: "You have a seat. The company is reviewing your application.",
     CardState.CLOSING: lambda card: "The company has closed this job.",

@@ -75,7 +75,7 @@ class WishForm(PlainForm):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Wish of a person who waits: its form, its page, and what is said when it is saved."""
+    """Wish of a waiting person: its form, its page, and the message when it is saved."""
 
     template: str
     label: str
@@ -100,7 +100,7 @@ PREACCEPTANCE = Wish(
     label="Accept a seat for me until",
     days=ACCEPT_WITHIN.days,
     column="accept_until",
-    saved="Saved. A seat that goes to you before then is yours at once.",
+    saved="Saved. If your turn comes before then, the seat is yours at once.",
     taken_back="You will be asked to confirm when it is your turn.",
     save=lambda mine, moment, actor: preaccept(
         application_id=mine, accept_until=moment, actor=actor

@@ -48,7 +48,7 @@ def consequence_of_opened_seat(job: Job, next_name: str | None) -> str:
     if job.people_waiting > LOOKED_AHEAD:
         return "the seat goes to the first person in line who can take it now"
     if job.people_waiting:
-        return "the seat stays free until somebody who waits can take it"
+        return "the seat stays free until someone waiting can take it"
     return "the seat stays free for the next applicant"
 
 
@@ -111,7 +111,7 @@ def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> st
     if not names and job.people_waiting > LOOKED_AHEAD:
         return f"The first people who can take a seat now are promoted at once, up to {added:,}."
     if not names:
-        return "Nobody who waits can take a seat now, so nobody is promoted yet."
+        return "Nobody waiting can take a seat now, so nobody is promoted yet."
     if len(names) < added and job.people_waiting > LOOKED_AHEAD:
         return f"Up to {people(added)} are promoted at once, starting with {names[0]}."
     total = min(added, len(names))

@@ -163,7 +163,7 @@ def _undecided_reason(items: list[DecisionItem], application_id: UUID) -> str:
     A browser can send a form again that has made its decision: after a reload, or from its cache.
     """
     if [item.application_id for item in items] != [application_id]:
-        return "this form has made another decision; decide again"
+        return "this form was already used for another decision; decide again"
     if items[0].state == DecisionItem.State.UNDONE:
         return "this decision was undone; decide again"
     return PROBLEM_WORDS[DecisionItem.Problem(items[0].problem)] if items[0].problem else ""

@@ -143,16 +143,16 @@ class PolicyForm(PlainForm):
         label=COOLDOWN,
         min_value=1,
         max_value=LONGEST_NUMBER,
-        help_text="How long after a miss or a pass a person is not offered another seat. They keep"
-        " their place in line, and seats go to others meanwhile. From 1 second to 30 days.",
+        help_text="How long after a miss or a pass a person has to wait for another offer. They"
+        " keep their place in line, and seats go to others meanwhile. From 1 second to 30 days.",
     )
     cooldown_unit = _unit_form_field(COOLDOWN)
     max_passes = _number_form_field(
         label="Turns that a person can pass",
         min_value=policy_limits("max_passes")[0],
         max_value=policy_limits("max_passes")[1],
-        help_text="They keep their place, it is no miss, and the seat goes to the next in line. No"
-        " other seat is offered to them for the length of the cool-down. 0 means that nobody can"
+        help_text="A person who passes keeps their place, and it does not count as a miss. The seat"
+        " goes to the next in line, and the person waits out the cool-down. 0 means that nobody can"
         " pass.",
     )
 
@@ -269,7 +269,7 @@ def _note_form_field() -> LinesField:
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Only your company can read it. It is not part of the log and is erased with the"
-        " person's data on request. Write only what the person could read.",
+        " person's data on request. Write only what you would let the person read.",
     )
 
 

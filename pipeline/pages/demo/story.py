@@ -47,7 +47,7 @@ def apply_as_in_story(request: HttpRequest, job_id: UUID, who: str) -> HttpRespo
 @never_cache
 @require_safe
 def newest_story_email(request: HttpRequest, who: str) -> HttpResponse:
-    """Lead to the newest email to one of the story's people, or to the mailbox without one."""
+    """Redirect to the newest email to one of the story's people; without one, to the mailbox."""
     if not has_demo_access_to_story(request) or who not in STORY_PEOPLE:
         raise Http404
     name = STORY_PEOPLE[who]

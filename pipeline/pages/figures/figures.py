@@ -62,7 +62,7 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "series": series,
         "most_events": MOST_EVENTS,
         "figures": numbers,
-        "rate": "" if rate is None else f"{rate * 100:.0f} %",
+        "rate": "" if rate is None else f"{rate * 100:.0f}%",
         "occupancy": job_occupancy_chart(series.points, series.start, series.end, zone),
         "answers": job_answers_chart(series, job.policy),
         # For each tenth of the confirmations, the seconds within which they arrived.

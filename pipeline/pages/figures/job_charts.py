@@ -35,7 +35,7 @@ def job_answers_chart(series: Series, policy: Policy) -> Chart | None:
         description=(
             "Half of the confirmations arrived within"
             f" {short_duration(job_answers_median(series))}."
-            f" In the end, {reached * 100:.0f} % of the offers were confirmed."
+            f" In the end, {reached * 100:.0f}% of the offers were confirmed."
             + " Quiet hours are part of these times."
             * bool(policy.quiet_hours())
         ),
@@ -115,7 +115,7 @@ class JobSeatTimePart:
     @property
     def percent(self) -> str:
         """Share as a percentage."""
-        return f"{self.share * 100:.1f} %"
+        return f"{self.share * 100:.1f}%"
 
 
 def job_seat_time_chart(spent: SeatTime) -> tuple[list[JobSeatTimePart], list[ChartBar]]:

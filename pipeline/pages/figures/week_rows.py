@@ -189,7 +189,7 @@ def week_in_short(figures: WeekFigures) -> str:
     cooldown, nobody = (figures["seat_seconds"][part] for part in ("cooldown", "nobody"))
     if cooldown >= 1:
         free = f"Seats stood free for {short_duration(cooldown)}"
-        return f"{summary}. {free} because nobody who waited could take them."
+        return f"{summary}. {free} because nobody waiting could take them."
     if nobody >= 1:
         return f"{summary}. Seats stood free for {short_duration(nobody)}, but nobody was waiting."
     return f"{summary}."

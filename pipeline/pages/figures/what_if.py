@@ -49,7 +49,7 @@ class WhatIfForm(PlainForm):
     cooldown_hours = _what_if_number("Hours of cool-down after a miss", 1, _MOST_HOURS, "")
 
     def show_present_rules(self, job: Job) -> None:
-        """Have the fields say what the job's present rules are."""
+        """Show the job's current rules in the fields."""
         present = {
             "window_hours": short_duration(job.acknowledgment_window_seconds),
             "capacity": f"{job.capacity:,}",
@@ -174,7 +174,7 @@ def _what_if_lost_hours(run: dict[str, Any]) -> float:
 
 
 def _what_if_pair_chart(happened: dict[str, Any], tried: dict[str, Any]) -> Chart:
-    """Draw the seat hours lost as it was beside those under the other rules."""
+    """Chart the seat hours that were lost beside those lost under the other rules."""
     hours = [round(_what_if_lost_hours(run)) for run in (happened, tried)]
     top, y = chart_ticks_of_count(max(1, *hours))
     names = ("As it was", "With the other rules")

@@ -20,7 +20,7 @@ SCOPES = {
     Scope.READ: "Read: see everything in the company",
     Scope.WRITE: "Write: do everything an owner can, except manage keys and the team",
     Scope.APPLICANT_TOKENS: (
-        "Applicant tokens: let your own site confirm and withdraw in the name of your applicants"
+        "Applicant tokens: let your own site confirm and withdraw on behalf of your applicants"
     ),
 }
 

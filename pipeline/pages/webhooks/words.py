@@ -14,7 +14,7 @@ FAILURES = {
     Failure.BAD_ANSWER: "The answer could not be read",
     Failure.REDIRECT: "It answered with a redirect, which we do not follow",
     Failure.STATUS: "It answered with an error",
-    Failure.GONE: "It answered 410, so it wants no more",
+    Failure.GONE: "It answered 410, so it wants no more webhooks",
     Failure.SECRET_UNREADABLE: "We cannot read its secret any more: rotate it",
     Failure.ENDPOINT_OFF: "Not sent, because the endpoint was switched off",
 }

@@ -115,7 +115,7 @@ def histories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Histories]:
         yield Histories(site, replica, restored, promoted, job)
 
 
-FOREIGN = "The server in REPLICA_URL is no replica of this primary: its history is another."
+FOREIGN = "The server in REPLICA_URL is not a replica of this primary: its history differs."
 
 
 def test_a_replica_of_what_was_before_a_restore_serves_nothing(histories: Histories) -> None:

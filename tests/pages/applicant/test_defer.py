@@ -44,7 +44,7 @@ def test_a_date_is_saved_in_the_persons_zone_and_shown(waiting: Application) -> 
     assert (str(there.date()), there.hour) == (in_days(3), 9)
     said = text_of(answer)
     assert "You keep your place in line." in said
-    assert "No seat is offered to you before" in said
+    assert "be offered a seat before" in said
     assert "How long you will wait" not in said
     assert "as you asked" in text_of(client.get("/me/")).lower()
 

@@ -29,7 +29,7 @@ def test_the_page_draws_the_place_and_lists_every_change() -> None:
 def test_it_says_when_there_was_no_place() -> None:
     seated = factories.application(factories.job())
 
-    assert "You have not stood in this line yet" in text_of(
+    assert "You have not waited in this line yet" in text_of(
         owner_signed_in(seated).get(mine(seated, "places/"))
     )
 

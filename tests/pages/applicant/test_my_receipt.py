@@ -132,5 +132,5 @@ def test_a_draw_between_the_reads_of_the_page_is_no_error(monkeypatch: pytest.Mo
     page = owner_signed_in(me).get(mine(me, "signed-receipt/"))
 
     assert page.status_code == 200
-    assert page.context["card"].headline == "You take part in the draw."
+    assert page.context["card"].headline == "You are in the draw."
     assert page.context["card"].title

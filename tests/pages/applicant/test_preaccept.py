@@ -35,7 +35,7 @@ def test_a_date_is_saved_and_shown(waiting: Application) -> None:
 
     assert factories.fresh(waiting).accept_until is not None
     assert "is yours at once" in said
-    assert "You said yes: a seat that goes to you before" in said
+    assert "You said yes: if your turn comes before" in said
     assert "is yours at once" in text_of(client.get("/me/"))
 
 
@@ -132,7 +132,7 @@ def test_in_a_draw_a_yes_is_shown_and_taken_back() -> None:
     assert "You said yes: " in page
     assert "Change your yes" in page
     assert "drawn by lot" in page
-    assert all("is yours at once: you said yes" in said for said in (page, dashboard))
+    assert all("the seat is yours at once: you said yes" in said for said in (page, dashboard))
     client.post(mine(person, "yes/"), {"now": "yes"})
     assert factories.fresh(person).accept_until is None
     assert "You said yes: " not in text_of(client.get(mine(person))).split("What happened")[0]
@@ -145,5 +145,5 @@ def test_in_a_draw_a_date_is_shown_too() -> None:
     client.post(mine(person, "not-before/"), in_days(3))
 
     page = text_of(client.get(mine(person))).split("What happened")[0]
-    assert "No seat is offered to you before" in page
+    assert "be offered a seat before" in page
     assert "You asked for no seat before" in page

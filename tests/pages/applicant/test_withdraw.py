@@ -46,7 +46,7 @@ def test_withdrawing_says_what_really_follows() -> None:
     factories.alter(job, capacity=2)
     let_time_pass(job, factories.WINDOW)
     factories.settle_all()
-    assert "Everyone on the waitlist is in a pause" in said()
+    assert "Everyone on the waitlist is in a cool-down" in said()
     pause_job(job_id=job, actor=factories.RECRUITER)
     assert "stays free until the job resumes" in said()
     close_job(job_id=job, actor=factories.RECRUITER)

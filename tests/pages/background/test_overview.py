@@ -92,7 +92,7 @@ def test_what_runs_has_a_bar_that_names_itself(recruiter: Client, company: Compa
     page = page_of(recruiter, WORK)
 
     assert '<progress value="517" max="1200" aria-label="Progress of: Sleep 5 s">' in page
-    assert "43 %" in page
+    assert "43%" in page
     assert f'action="/company/work/{task}/cancel/"' in page
 
 

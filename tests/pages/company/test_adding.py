@@ -58,7 +58,7 @@ def test_adding_says_who_gets_a_free_seat(recruiter: Client, company: Company) -
     assert "This person joins the back of the line" in page_of(recruiter, path)
     let_time_pass(job, factories.WINDOW + 1)
     factories.settle_all()
-    assert "A seat is free, and nobody who waits can take it now" in page_of(recruiter, path)
+    assert "A seat is free, and nobody waiting can take it now" in page_of(recruiter, path)
 
 
 def test_nobody_is_added_to_a_job_that_is_not_open(recruiter: Client, job: UUID) -> None:

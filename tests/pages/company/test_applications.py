@@ -115,7 +115,7 @@ def test_what_was_not_searched_is_said_and_can_still_be_decided_on(
 
     assert "at least 1 among the newest 3" in page
     assert "Nobody on this page matches" in page
-    assert "Decide on everybody who matches" in page
+    assert "Decide on everyone who matches" in page
     assert "format=csv" in page
 
 

@@ -212,7 +212,10 @@ def test_a_form_with_the_id_of_another_decision_decides_nothing(
         {"outcome": "REJECTED", "decision": asked["decision"]},
     )
 
-    assert "Nothing was decided: this form has made another decision; decide again." in page
+    assert (
+        "Nothing was decided: this form was already used for another decision; decide again."
+        in page
+    )
     assert not DecisionItem.objects.filter(application=named(job, "Ana Li")).exists()
 
 

@@ -92,7 +92,7 @@ def test_everybody_reads_when_the_order_is_drawn() -> None:
     assert "2 people take part so far." in page
     assert "A seat is free now" not in page
     assert "Nobody on the waitlist can take a seat" not in page
-    assert "Applications until" in page_of(Client(), f"/jobs/{job_id}/facts/")
+    assert "Everyone who applies before" in page_of(Client(), f"/jobs/{job_id}/facts/")
 
 
 def test_who_comes_to_a_full_draw_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,8 +123,8 @@ def test_an_applicant_takes_part_and_then_has_a_place() -> None:
     draw(job_id)
     after = page_of(browser, path)
 
-    assert "You take part in the draw." in before
-    assert "You take part in the draw." in listed
+    assert "You are in the draw." in before
+    assert "You are in the draw." in listed
     assert "applied before the draw. The order of everyone" in before
     assert "you take no part in it" in leaving
     assert "The order is still to be drawn by lot. Nobody has a place before that." in places

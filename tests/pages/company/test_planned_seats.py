@@ -46,7 +46,7 @@ def test_an_owner_plans_seats_and_cancels_them(owner: Client, job: UUID) -> None
     page = follow(owner, _path(job), given)
     follow(owner, _path(job), given)  # the button was pressed twice
 
-    assert "Planned. Everybody can see it" in page
+    assert "Planned. Everyone can see it" in page
     assert "2 seats open</strong> every week from" in page
     plan = PlannedSeats.objects.get()
     assert (plan.seats, plan.times, plan.zone) == (2, 3, "Europe/Berlin")

@@ -89,7 +89,7 @@ def test_a_drain_says_how_many_have_to_leave() -> None:
 def test_a_cool_down_says_when_it_ends() -> None:
     answer = status_of_promotion(facts(active=0, waiting=3, first_eligible=SOON))
 
-    assert answer.title == "Nobody who waits can be promoted yet."
+    assert answer.title == "Nobody waiting can be promoted yet."
     assert answer.at == SOON
 
 

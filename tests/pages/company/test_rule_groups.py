@@ -117,8 +117,8 @@ def test_a_preview_says_what_the_form_has(owner: Client, company: Company, previ
     assert groups_of(page)[0][0].startswith("drawn by lot at 12:00 UTC on")
     assert groups_of(page)[0][1] == "at weekends"
     assert groups_of(page)[1] == ["Order", "Quiet hours"]
-    assert "Applications until 12:00 UTC on" in page
-    assert "Applications until [day and time of the draw] count the same" in blank
+    assert "Everyone who applies before 12:00 UTC on" in page
+    assert "Everyone who applies before [day and time of the draw] has the same chance" in blank
     assert draw_fields_of(page) == {"draw_day": day, "draw_time": "12:00"}
 
 
@@ -132,7 +132,7 @@ def test_a_job_like_a_drawn_one_is_drawn_on_a_day_to_be_entered(
     assert re.search(r'value="lottery"[^>]* checked', page)
     assert [*draw_fields_of(page)] == ["draw_time"]
     assert groups_of(page)[1][0] == "Order"
-    assert "Applications until [day and time of the draw]" in page
+    assert "Everyone who applies before [day and time of the draw]" in page
 
 
 def test_a_template_of_a_drawn_job_keeps_that_it_is_drawn(owner: Client, company: Company) -> None:

@@ -34,13 +34,13 @@ def test_every_chart_has_a_title_a_description_and_its_numbers(
         assert f'id="{ident}-t"' in text
     assert text.count("<summary>Numbers</summary>") == 5
     assert "window: 10 min" in text
-    assert "50 % of the offers were confirmed" in text
+    assert "50% of the offers were confirmed" in text
 
 
 def test_the_numbers_of_the_whole_life_stand_there_too(viewer: Client, past: History) -> None:
     text = text_of(viewer, past.job, "?range=24h")
 
-    assert "1, 50 % of all completed offers" in text
+    assert "1, 50% of all completed offers" in text
     assert "half within 1 min" in text
 
 

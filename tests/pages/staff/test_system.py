@@ -47,7 +47,7 @@ def test_a_worker_that_was_never_seen_is_said(ada: User) -> None:
 
 
 def test_a_task_worker_that_has_gone_is_said_with_its_last_sign_of_life(ada: User) -> None:
-    assert "None has run here lately" in words(ada)
+    assert "None has run here recently" in words(ada)
 
     TaskWorker.objects.create(name="one", slots=2, beat_at=Now() - timedelta(minutes=5))
 

@@ -76,7 +76,7 @@ def refused(owner: Client, form: dict[str, Any]) -> str:
     """Send the form of a new endpoint, and return the id in the form that comes back."""
     answer = owner.post(NEW, form)
     assert answer.status_code == 422
-    assert "Send it again to add another endpoint" in answer.content.decode()
+    assert "To add another one, send the form again" in answer.content.decode()
     assert "whsec_" not in answer.content.decode()
     return str(answer.context["form"]["endpoint_id"].value())
 
@@ -157,9 +157,9 @@ def test_it_is_edited_switched_off_and_on_and_deleted(owner: Client, hook: str) 
 
     assert "https://example.org/new" in edited
     assert "Chat" in edited
-    assert "Nothing is sent to this endpoint" in off
+    assert "Nothing has been sent to this endpoint" in off
     assert "switched off by hand" in off
-    assert "Nothing is sent" not in on
+    assert "Nothing has been sent" not in on
     assert "Delete this endpoint?" in asked
     assert kept == 1
     assert "Endpoint deleted." in gone
@@ -175,7 +175,7 @@ def test_a_rotation_is_asked_for_first(owner: Client, hook: str) -> None:
     row = WebhookEndpoint.objects.get()
     assert answer.context["secret"] in answer.content.decode()
     assert bytes(row.old_secret or b"") == before
-    assert "signs too until" in page_of(owner, hook)
+    assert "also signs requests until" in page_of(owner, hook)
 
 
 def test_a_test_is_sent_seen_and_sent_again(owner: Client, hook: str, receiver: Receiver) -> None:
@@ -204,7 +204,7 @@ def test_failures_are_explained_and_sent_again_as_a_task(
     follow(owner, f"{hook}switch/", {"enabled": "yes"})
     started = follow(owner, f"{hook}redeliver/", {"since": "day"})
 
-    assert "It answered 410, so it wants no more" in page
+    assert "It answered 410, so it wants no more webhooks" in page
     assert "was switched off" in listed
     assert "Switch it on first" in refused
     assert "Send failed webhooks again" in started

@@ -28,7 +28,7 @@ CSV = "text/csv"
 
 
 class AnyTaskFileKind(DefaultContentNegotiation):
-    """Negotiation that ignores the Accept header: a file has the type it has."""
+    """Negotiation that ignores the Accept header, because a file has only one type."""
 
     def select_renderer(  # type: ignore[override]  # as the framework calls it
         self,
