@@ -34,6 +34,8 @@ KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted an end", "PASS_ASKED": "aske
 HELD = ("decay_count", "eligible_at", "passes_used", "not_before")
 UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:3]}
 Facts = dict[str, Any]
+Named = list[tuple[str, Facts]]
+Verdict = tuple[list[str], list[str]]
 
 
 class Unreadable(Exception):
@@ -63,12 +65,10 @@ def main() -> int:
     return 1 if problems else 0
 
 
-def verify(
-    keys: dict[str, Ed25519PublicKey], named: list[tuple[str, Facts]], rows: list[Facts]
-) -> tuple[list[str], list[str]]:
+def verify(keys: dict[str, Ed25519PublicKey], named: Named, rows: list[Facts]) -> Verdict:
     """Return what does not hold, and what is proved."""
     problems, proofs = [], []
-    genuine: list[tuple[str, Facts]] = []
+    genuine: Named = []
     for name, receipt in named:
         if problem := forgery(keys, receipt):
             problems.append(f"{name}: {problem}")
@@ -99,7 +99,7 @@ def forgery(keys: dict[str, Ed25519PublicKey], receipt: Facts) -> str:
     return ""
 
 
-def contradictions(receipts: list[tuple[str, Facts]], *, with_log: bool) -> list[str]:
+def contradictions(receipts: Named, *, with_log: bool) -> list[str]:
     """Compare receipts in order of their events. Two of the same event must agree."""
     problems = []
     for (name, one), (later, two) in pairwise(receipts):
@@ -107,9 +107,8 @@ def contradictions(receipts: list[tuple[str, Facts]], *, with_log: bool) -> list
             raise Unreadable(f"{name} and {later} are of different applications.")
         same = ("chain_head", "log_digest", "order_key", "status")
         if one["seq"] == two["seq"] and any(one[fact] != two[fact] for fact in same):
-            problems.append(
-                f"{later}: it shows another history up to event {two['seq']} than {name}"
-            )
+            what = f"another history up to event {two['seq']} than {name}"
+            problems.append(f"{later}: it shows {what}")
         before, after = key_of(one["order_key"]), key_of(two["order_key"])
         if before and after and after > before and not with_log:
             what = f"the place got worse after {name}, from {before} to {after}"
@@ -117,7 +116,7 @@ def contradictions(receipts: list[tuple[str, Facts]], *, with_log: bool) -> list
     return problems
 
 
-def verify_log(receipts: list[tuple[str, Facts]], rows: list[Facts]) -> tuple[list[str], list[str]]:
+def verify_log(receipts: Named, rows: list[Facts]) -> Verdict:
     """Check the log's rows, compare it with the receipts, and follow the line through it."""
     digests, problem = digests_of(rows)
     problems = [problem] if problem else rewritings(receipts, rows, digests)
@@ -140,9 +139,7 @@ def verify_log(receipts: list[tuple[str, Facts]], rows: list[Facts]) -> tuple[li
     return line.problems, proofs + line.notes
 
 
-def rewritings(
-    receipts: list[tuple[str, Facts]], rows: list[Facts], digests: list[str]
-) -> list[str]:
+def rewritings(receipts: Named, rows: list[Facts], digests: list[str]) -> list[str]:
     """Name the events about which the log says something else than when a receipt was signed."""
     good = 0
     for name, receipt in receipts:
@@ -162,10 +159,8 @@ def digests_of(rows: list[Facts]) -> tuple[list[str], str]:
     digest, digests = FIRST_DIGEST, [FIRST_DIGEST.hex()]
     for number, row in enumerate(rows, start=1):
         if row.get("seq") != number:
-            return (
-                digests,
-                f"row {number} of the log is missing; row {row.get('seq')} is in its place",
-            )
+            what = f"missing; row {row.get('seq')} is in its place"
+            return digests, f"row {number} of the log is {what}"
         content = {name: value for name, value in row.items() if name != "leaf"}
         leaf = hashlib.sha256(canonical(content))
         if leaf.hexdigest() != row.get("leaf"):
@@ -279,11 +274,14 @@ class Line:
         """Say what no rule allows about a miss or a passed turn."""
         if row["event"] in ("DECAYED", "LAPSED") and row["at"] < (before.get("deadline") or ""):
             yield "counts as missed a deadline that had not passed"
-        if row["event"] != "PASSED":
+        used, passed = before.get("passes_used", 0), row["event"] == "PASSED"
+        if row["from_status"] and now.get("passes_used", 0) != used + passed:
+            yield "counts the turns that this person has passed wrongly"
+        if not passed:
             return
         place, may = key_of(before), before.get("pass_next")
         if row["from_status"] != WAITING:
-            left = self.job["policy"].get("max_passes", 0) - before.get("passes_used", 0)
+            left = self.job["policy"].get("max_passes", 0) - used
             may = left > 0 and before.get("deadline", "") > row["at"]
             place = self.offered.get(row["application"])
         if not may or key_of(now) != place or now["decay_count"] != before.get("decay_count"):

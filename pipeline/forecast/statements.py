@@ -98,7 +98,7 @@ WITH ended AS (
         SELECT event.at, event.event FROM pipeline_event event
         WHERE event.application_id = statement.application_id AND event.at > statement.made_at
           AND event.from_status = 'WAITLIST'
-          AND (event.to_status <> 'WAITLIST' OR event.event = 'DEFERRED')
+          AND (event.to_status <> 'WAITLIST' OR event.event IN ('DEFERRED', 'PASS_ASKED'))
         ORDER BY event.seq LIMIT 1
     ) next ON true
     WHERE statement.came_true IS NULL
@@ -153,8 +153,9 @@ def _turns_to_state_forecasts(job_id: UUID) -> list[Turn]:
     for at, application_id, event, to_status, data in events.values_list(*columns):
         waits = to_status == Status.WAITLIST and "verify_by" not in data
         place = (data["ticket"], data["tie"]) if waits else None
-        offered, deferred = event == EventType.PROMOTED, event == EventType.DEFERRED
-        turns.append(Turn(at.timestamp(), application_id, place, offered, deferred))
+        offered = event == EventType.PROMOTED
+        puts_off = event in (EventType.DEFERRED, EventType.PASS_ASKED)
+        turns.append(Turn(at.timestamp(), application_id, place, offered, puts_off))
     return turns
 
 
@@ -168,7 +169,8 @@ def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
     waiting = Application.objects.filter(
         job_id=job.id, status=Status.WAITLIST, verify_by__isnull=True
     ).exclude(id__in=today.values("application_id"))
-    waiting = waiting.exclude(not_before__gt=now)  # nothing is said to people who deferred
+    # Nothing is said to people who put their turn off.
+    waiting = waiting.exclude(not_before__gt=now).filter(pass_next=False)
     made = []
     for person in waiting.order_by("?")[: max(0, room)]:
         position = position_of_application_place(job.id, person.ticket or 0, person.tie or 0)

@@ -152,7 +152,8 @@ def applicant_email_facts(application: Application, offer: links.LinkedOffer | N
     seen = read_application(application.id) if waits else None
     place = seen.position if seen else None
     is_deferring = seen and application.not_before and application.not_before > seen.now
-    is_open = application.job.status == JobStatus.OPEN and not is_deferring
+    puts_off = is_deferring or application.pass_next
+    is_open = application.job.status == JobStatus.OPEN and not puts_off
     known = read_prospects_with_statements({application.job_id: place}) if place and is_open else {}
     return Facts(
         job_title=application.job.posting.title,

@@ -112,6 +112,14 @@ def my_current_offer(application_id: UUID) -> int | None:
     return offers.order_by("-seq").values_list("seq", flat=True).first()
 
 
+def was_my_offer_passed(application_id: UUID, offer: int) -> bool:
+    """Tell whether an application's offer, given by the seq of its event, ended by a pass."""
+    later = Event.objects.filter(
+        application_id=application_id, seq__gt=offer, from_status=Status.PENDING_ACKNOWLEDGMENT
+    ).exclude(event=EventType.DEADLINE_EXTENDED)
+    return later.order_by("seq").values_list("event", flat=True).first() == EventType.PASSED
+
+
 def my_last_events(application_id: UUID, *, most: int) -> Page[Event]:
     """Return an application's last events, newest first, in one query."""
     events = Event.objects.filter(application_id=application_id).order_by("-seq")

@@ -16,7 +16,7 @@ from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import Application
 
-NONE_LEFT = "You have passed {used} of {most} turns that this job allows."
+NONE_LEFT = "You have passed {used} {turns}, and this job lets people pass {most}."
 
 
 @line_transaction
@@ -52,5 +52,7 @@ def refuse_pass_beyond_limit(application: Application, most: int) -> None:
     """Refuse a pass if the person has used all that the job allows. Raises NotPassable."""
     if not most:
         raise NotPassable(why="This job does not let people pass a turn.")
-    if application.passes_used >= most:
-        raise NotPassable(why=NONE_LEFT.format(used=application.passes_used, most=most))
+    used = application.passes_used
+    if used >= most:
+        turns = "turn" if used == 1 else "turns"
+        raise NotPassable(why=NONE_LEFT.format(used=used, turns=turns, most=most))

@@ -36,9 +36,11 @@ class SimulatedLine:
             self.held, self._pending = self.held - 1, self._pending - 1
             person.ticket, person.tie = person.former_place
             insort(self.queue, (person.ticket, person.tie, person.id))
+            person.lost = "MISS" if person.missed_place else ""
         person.status, person.deadline = Status.WAITLIST, None
         person.passes, person.pass_next = person.passes + 1, False
         person.eligible_at = self.policy.cooldown_until(self.now)
+        person.cools_after_pass = True
         self._record(EventType.PASSED, person)
 
     def _queue_up(self, person: PersonState) -> None:

@@ -93,7 +93,7 @@ class Simulation(SimulatedLine):
                 keeps = self.policy.keeps_place(person.misses)
                 kind = EventType.DECAYED if keeps else EventType.LAPSED
                 self._move(person, kind, Status.WAITLIST if keeps else Status.INACTIVE)
-                person.lost = "MISS"
+                person.lost, person.missed_place = "MISS", person.former_place
                 self._touch(person.eligible_at)
         while self._planned_seats and self._planned_seats[0].at <= self.now:
             self._take_job_event(self._planned_seats.popleft())
@@ -140,6 +140,7 @@ class Simulation(SimulatedLine):
         elif to is Status.PENDING_ACKNOWLEDGMENT:
             zone = self.behaviours.of[person.id].zone(person.offers)
             person.eligible_at, person.deadline = None, self.policy.deadline(self.now, zone)
+            person.cools_after_pass = False
             heappush(self._due, (person.deadline, person.id))
             self._touch(person.deadline)
             self._plan_answer(person)
@@ -282,9 +283,11 @@ class Simulation(SimulatedLine):
             return
         if person.status is Status.WAITLIST:
             self.queue.remove((*person.place, person.id))
-        if person.lost == "MISS":
-            person.misses, person.eligible_at = person.misses - 1, None
-        person.status, person.lost = Status.WAITLIST, ""
         person.ticket, person.tie = person.former_place
+        if person.lost == "MISS":
+            person.ticket, person.tie = person.missed_place or person.former_place
+            person.misses -= 1
+            person.eligible_at = person.eligible_at if person.cools_after_pass else None
+        person.status, person.lost, person.missed_place = Status.WAITLIST, "", None
         insort(self.queue, (person.ticket, person.tie, person.id))
         self._record(EventType.REINSTATED, person)

@@ -71,6 +71,9 @@ class PersonState:
     verify_by: datetime | None = None
     deadline: datetime | None = None
     former_place: tuple[int, int] = (0, 0)
+    # The place before the last miss, until it is given back; an offer that is passed leaves it.
+    missed_place: tuple[int, int] | None = None
+    cools_after_pass: bool = False
     lost: str = ""
     offers: int = 0
     reviews: int = 0

@@ -51,6 +51,11 @@ class ExplainedStanding:
         return self.not_before is not None and self.not_before > self.now
 
     @property
+    def puts_turn_off(self) -> bool:
+        """Return True while a wish makes the wait for a seat longer, so nothing is forecast."""
+        return self.is_deferring or self.pass_next
+
+    @property
     def is_accepting(self) -> bool:
         """Return True while the person accepts a seat in advance."""
         return self.accept_until is not None and self.accept_until > self.now

@@ -24,6 +24,7 @@ from pipeline.models import Application, ForecastStatement, JobForecast
 from pipeline.notifications.applicant_emails import applicant_email_facts
 from pipeline.services.defer import defer
 from pipeline.services.lifecycle import pause_job
+from pipeline.services.pass_next import pass_next
 from tests.support import factories
 from tests.support.applicants import applicant_browser, confirm, leave, mine
 from tests.support.callers import Caller
@@ -115,6 +116,14 @@ def put_off(application: Application) -> None:
     defer(application_id=application.id, not_before=until, actor=actor)
 
 
+def ask_to_pass(application: Application) -> None:
+    pass_next(application_id=application.id, wanted=True, actor=factories.owner_of(application))
+
+
+# Whoever does this has made the wait longer themselves.
+PUT_OFF = {"deferred": put_off, "asked to pass": ask_to_pass}
+
+
 @pytest.mark.parametrize(
     ("ending", "lasts_hours", "came_true"),
     [
@@ -124,6 +133,8 @@ def put_off(application: Application) -> None:
         ("left", 1, False),
         ("deferred", 5, "nothing"),
         ("deferred", 1, False),
+        ("asked to pass", 5, "nothing"),
+        ("asked to pass", 1, False),
         ("waits", 1, False),
         ("waits", 5, None),
     ],
@@ -132,8 +143,8 @@ def test_a_statement_ends_as_it_came_out(ending: str, lasts_hours: float, came_t
     job = factories.job()
     seated, waiting = factories.applications(job, 2)
     statement = stated(waiting, hours_ago=3, lasts_hours=lasts_hours)
-    if ending == "deferred":
-        put_off(waiting)
+    if ending in PUT_OFF:
+        PUT_OFF[ending](waiting)
     elif ending != "waits":
         leave(seated if ending == "offered" else waiting)
 
@@ -144,11 +155,12 @@ def test_a_statement_ends_as_it_came_out(ending: str, lasts_hours: float, came_t
     assert (found.came_true if found else "nothing") is came_true
 
 
-def test_nothing_is_forecast_to_somebody_who_deferred() -> None:
+@pytest.mark.parametrize("wish", PUT_OFF)
+def test_nothing_is_forecast_to_somebody_who_puts_the_turn_off(wish: str) -> None:
     job = factories.job()
     _seated, waiting, other = factories.applications(job, 3)
     known(job, settled=120, came_true=95)
-    put_off(waiting)
+    PUT_OFF[wish](waiting)
     with patch.object(statements, "_forecast_to_state", lambda job, now: known(job.id)):
         update_forecast_statements()
 

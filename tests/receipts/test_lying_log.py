@@ -84,6 +84,17 @@ def pass_too_late(rows: Rows, line: list[Application]) -> None:
     add(rows, line[0], "PASSED", "WAITLIST", deadline=None, passes_used=1, **place)
 
 
+def pass_without_counting_it(rows: Rows, line: list[Application]) -> None:
+    add(rows, line[0], "PASS_ASKED", "WAITLIST", pass_next=True)
+    add(rows, line[0], "PASSED", "WAITLIST", pass_next=None)
+
+
+def forget_a_pass(rows: Rows, line: list[Application]) -> None:
+    add(rows, line[0], "PASS_ASKED", "WAITLIST", pass_next=True)
+    add(rows, line[0], "PASSED", "WAITLIST", pass_next=None, passes_used=1)
+    add(rows, line[0], "LEFT", "INACTIVE", ticket=None, tie=None, passes_used=0)
+
+
 def give_back_what_nobody_held(rows: Rows, line: list[Application]) -> None:
     add(rows, line[2], "REINSTATED", "WAITLIST", ticket=0)
 
@@ -141,6 +152,8 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
             "passed a turn unasked, too late or too often",
         ),
         (pass_too_late, "passed a turn unasked, too late"),
+        (pass_without_counting_it, "counts the turns that this person has passed wrongly"),
+        (forget_a_pass, "counts the turns that this person has passed wrongly"),
         (give_back_what_nobody_held, "gave back a place that this person never held"),
         (count_a_miss_too_early, "counts as missed a deadline that had not passed"),
         (move_while_contested, "noted an end and changed the place"),

@@ -113,7 +113,9 @@ def test_nobody_passes_more_often_than_the_policy_says() -> None:
     let_time_pass(job_id, factories.COOLDOWN)
     leave(second)
 
-    with pytest.raises(NotPassable, match="You have passed 1 of 1 turns"):
+    with pytest.raises(
+        NotPassable, match="You have passed 1 turn, and this job lets people pass 1"
+    ):
         passes(first)
     factories.alter(job_id, policy={"max_passes": 0})
     with pytest.raises(NotPassable, match="does not let people pass"):

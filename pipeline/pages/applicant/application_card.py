@@ -204,12 +204,12 @@ def cards_with_prospects(cards: Collection[ApplicationCard]) -> list[Application
         card.job.id: card.seen.position
         for card in cards
         if card.state == CardState.WAITING.value and card.job.status == JobStatus.OPEN
-        if not card.standing.is_deferring
+        if not card.standing.puts_turn_off
     }
     known = read_prospects_with_statements(waiting) if waiting else {}
     return [
         replace(card, prospect=describe_prospect(known[card.job.id]))
-        if card.job.id in known and not card.standing.is_deferring
+        if card.job.id in known and not card.standing.puts_turn_off
         else card
         for card in cards
     ]

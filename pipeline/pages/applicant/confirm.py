@@ -30,7 +30,7 @@ from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.applicant.wishes import PASSED
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.my_applications import my_current_offer
+from pipeline.selectors.my_applications import my_current_offer, was_my_offer_passed
 from pipeline.selectors.people import read_person
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.pass_offer import pass_offer
@@ -127,6 +127,6 @@ def _offer_to_confirm(offer: LinkedOffer) -> tuple[ApplicationCard, LinkState] |
         return card, LinkState.OPEN if is_newest else LinkState.NEWER
     if card.standing.status is Status.ACTIVE:
         return card, LinkState.DONE
-    if card.state == "waiting" and card.application.passed_at:
+    if card.state == "waiting" and was_my_offer_passed(offer.application_id, offer.seq):
         return card, LinkState.PASSED
     return card, LinkState.OVER if card.state in ("ended", "closing") else LinkState.LATE
