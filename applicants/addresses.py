@@ -23,7 +23,7 @@ def normal_address(email: str) -> str:
     text = email.strip()
     if address_has_unseen_characters(text):
         return text.lower()
-    local, at, domain = address_letters(text).rpartition("@")
+    local, at, domain = casefolded_address(text).rpartition("@")
     try:
         ascii_domain = domain.encode("idna").decode("ascii").lower()
     except UnicodeError:  # a label is empty or too long
@@ -53,7 +53,7 @@ def checked_address(email: str) -> str:
     return email
 
 
-def address_letters(text: str) -> str:
+def casefolded_address(text: str) -> str:
     """Return a text without differences of case and width, as the part of an address before @."""
     return unicodedata.normalize("NFKC", text).casefold()
 

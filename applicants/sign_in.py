@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from applicants import codes
 from applicants.addresses import normal_address
 from applicants.models import Applicant, ApplicantToken
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from applicants.tokens import grant_token_to_applicant
 
 # Most expired tokens that one sign-in deletes.

@@ -101,7 +101,7 @@ def _person(email: str) -> Person:
     from django.http import HttpRequest
 
     from applicants.browser import sign_in_browser
-    from applicants.services import find_or_create_applicant
+    from applicants.people import find_or_create_applicant
     from applicants.tokens import issue_token_to_applicant
 
     person, request = find_or_create_applicant(email), HttpRequest()

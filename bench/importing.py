@@ -71,7 +71,7 @@ def _backend_seconds() -> float:
 
 
 def _apply(job_id: UUID, n: int, count: int) -> None:
-    from applicants.services import find_or_create_applicant
+    from applicants.people import find_or_create_applicant
     from pipeline.services.apply import apply
 
     for who in range(count):

@@ -145,7 +145,7 @@ def _storm(port: int, key: str, job_id: str, options: argparse.Namespace) -> Cou
 
 
 def _tokens(people: int) -> list[str]:
-    from applicants.services import find_or_create_applicant
+    from applicants.people import find_or_create_applicant
     from applicants.tokens import issue_token_to_applicant
 
     addresses = [f"person{number}@storm.example" for number in range(people)]

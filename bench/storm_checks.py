@@ -108,7 +108,7 @@ def _after_each_commit(job_id: str, seats: int) -> tuple[int, int, int]:
             taken, eligible = _standing(fold, last_at)
             overfull += taken > seats
             idle += taken < seats and eligible
-        fold.take(event)
+        fold.fold_event(event)
         last_at = event.at
     return overfull, idle, commits
 

@@ -97,14 +97,14 @@ class Policy:
 
     def misses_left(self, misses: int) -> int | None:
         """Return how many more misses a person may have and keep a place; None: any number."""
-        return misses_left(self.max_decays, misses)
+        return misses_left_under_policy(self.max_decays, misses)
 
     def values(self) -> dict[str, Any]:
         """Return the fields by name, in the form of the log, the API and the job's row."""
         return {name: getattr(self, name) for name in POLICY_FIELDS}
 
 
-def misses_left(max_decays: int | None, misses: int) -> int | None:
+def misses_left_under_policy(max_decays: int | None, misses: int) -> int | None:
     """Return how many more misses keep a place under the limit `max_decays`; None: any number."""
     return None if max_decays is None else max(0, max_decays - misses)
 

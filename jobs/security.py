@@ -51,7 +51,7 @@ for _signal, _event in (_ACCOUNT | _STEP).items():
 
 
 @receiver(auth.user_login_failed, dispatch_uid="security.password_refused")
-def security_log_refused_password(credentials: dict[str, Any], **_: Any) -> None:
+def write_security_event_of_refused_password(credentials: dict[str, Any], **_: Any) -> None:
     """Log a failed sign-in, with the account's id if the address has an account."""
     email = str(credentials.get("email") or credentials.get("username") or "").strip().lower()
     found = User.objects.filter(email=email).values_list("id", flat=True).first()
@@ -59,13 +59,13 @@ def security_log_refused_password(credentials: dict[str, Any], **_: Any) -> None
 
 
 @receiver(account.login_code_rejected, dispatch_uid="security.code_refused")
-def security_log_refused_code(user: User, **_: Any) -> None:
+def write_security_event_of_refused_code(user: User, **_: Any) -> None:
     """Log a wrong emailed code."""
     security.warning("staff.code_refused", extra={"member": str(user.pk)})
 
 
 @receiver(mfa.authentication_failed, dispatch_uid="security.second_step_refused")
-def security_log_refused_second_step(user: User, authenticator: Any, **_: Any) -> None:
+def write_security_event_of_refused_second_step(user: User, authenticator: Any, **_: Any) -> None:
     """Log a wrong code from an authenticator app, or a wrong recovery code."""
     facts = {"member": str(user.pk), "kind": str(authenticator.type)}
     security.warning("second_step.refused", extra=facts)

@@ -88,7 +88,7 @@ def lock_team_member(company_id: UUID, membership_id: int, *, stays_owner: bool)
 
 
 @transaction.atomic
-def add_member(*, company_id: UUID, email: str, role: Role) -> Membership:
+def add_team_member(*, company_id: UUID, email: str, role: Role) -> Membership:
     """Add a person to a company's team, with a staff account if the address is new.
 
     A new account has no password: its owner signs in with a code sent to the address. Raises
@@ -116,7 +116,7 @@ def change_team_role(*, company_id: UUID, membership_id: int, role: Role) -> Mem
 
 
 @transaction.atomic
-def remove_member(*, company_id: UUID, membership_id: int) -> Membership:
+def remove_team_member(*, company_id: UUID, membership_id: int) -> Membership:
     """Remove a member from a company's team. The account itself remains.
 
     Raises MemberNotFound, LastOwner.

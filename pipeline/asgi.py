@@ -45,7 +45,7 @@ async def _answer_asgi(scope: Message, receive: Receive, send: Send) -> None:
         await stream(hub_of_process(), scope, receive, send)
     elif path == LIVE and scope["method"] in ("GET", "HEAD"):
         await fixed_answer_alive(scope, send)
-    elif path.startswith(_files.prefix) and (file := _files.find(path)):
+    elif path.startswith(_files.prefix) and (file := _files.find_static_file(path)):
         await _files.send_file(file, scope, receive, send)
     elif _remembered.can_answer(scope):
         await _remembered.answer(scope, receive, send)

@@ -28,7 +28,7 @@ SECRET_KEY_FALLBACKS = env.secret_key_fallbacks_from_env()
 RECEIPT_KEY = receipt_key_from_text("RECEIPT_KEY", env.RECEIPT_KEY) if env.RECEIPT_KEY else b""
 RECEIPT_FORMER_KEYS = [former_receipt_key_from_text(each) for each in env.RECEIPT_FORMER_KEYS]
 # The key of notifications on devices; empty: there are none.
-VAPID_PRIVATE_KEY = vapid_key_from_text(env.vapid_private_key())
+VAPID_PRIVATE_KEY = vapid_key_from_text(env.vapid_private_key_from_env())
 VAPID_SUBJECT = ""
 if VAPID_PRIVATE_KEY or env.VAPID_SUBJECT:
     VAPID_SUBJECT = vapid_subject_from_text(env.VAPID_SUBJECT, sender=env.MAIL_FROM)
@@ -89,7 +89,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "pipeline.pages.context_processors.frame_context",
+                "pipeline.pages.context_processors.frame_context_processor",
             ],
             "builtins": [
                 "django.templatetags.static",

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 
 from applicants import tokens
 from applicants.browser import applicant_id_in_browser
-from applicants.services import applicant_exists
+from applicants.people import applicant_exists
 from applicants.tokens import FIND_TOKEN
 from jobs import keys
 from jobs.keys import FIND_KEY, note_api_key_use

@@ -148,7 +148,7 @@ def note_endpoint_request(request: HttpRequest, response: HttpResponseBase, seco
     is_portal = type(caller) is PortalCaller
     key_id = caller.key_id if is_portal or type(caller) is CompanyCaller else None
     if key_id is not None:
-        request_log.note(
+        request_log.note_request(
             RequestNote(
                 key_id,
                 is_portal,
@@ -186,14 +186,14 @@ def endpoint_page_answer(request: Request, payload: Mapping[str, Any]) -> Respon
     return Response(page, headers=link_to_next_page(request, page["next_cursor"]))
 
 
-def endpoint_answer(request: Request, payload: Mapping[str, Any], tag: str = "") -> Response:
+def endpoint_answer(request: Request, payload: Mapping[str, Any], version: str = "") -> Response:
     """Answer a read with a weak ETag and, for a list, the link to the next page.
 
-    `tag`: a version of what the payload shows; made from the payload if there is none.
+    `version`: an ETag of what the payload shows; made from the payload if there is none.
     """
     if "next_cursor" in payload:
         payload = page_bound_to_list(request, payload)
-    response = conditional_answer(request, payload, tag or weak_etag(payload))
+    response = conditional_answer(request, payload, version or weak_etag(payload))
     for name, value in link_to_next_page(request, payload.get("next_cursor")).items():
         response[name] = value
     return response

@@ -199,7 +199,7 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
 
     An unexpected exception is logged with its traceback; the response reveals nothing about it.
     """
-    kind = problem_type_of(exc)
+    kind = problem_of_exception(exc)
     if kind.status >= 500:
         severity = logging.ERROR if kind is INTERNAL_ERROR else logging.WARNING
         trace = None if kind is BUSY else exc
@@ -209,7 +209,7 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
     return Response(body, kind.status, headers=headers, content_type=MEDIA_TYPE)
 
 
-def problem_type_of(exc: BaseException | None) -> ProblemType:
+def problem_of_exception(exc: BaseException | None) -> ProblemType:
     """Return the problem type of an exception."""
     if isinstance(exc, OperationalError) and isinstance(
         exc.__cause__, psycopg.errors.LockNotAvailable

@@ -33,43 +33,43 @@ def task_metric_families() -> Iterator[Metric]:
     depth: dict[tuple[str, ...], float] = {
         (name, str(priority)): count for (name, priority), count in site_depth().items()
     }
-    yield _task_gauge("tasks_pending", "Waiting tasks.", ["type", "priority"], depth)
-    yield _task_gauge(
+    yield _task_metric_gauge("tasks_pending", "Waiting tasks.", ["type", "priority"], depth)
+    yield _task_metric_gauge(
         "tasks_oldest_pending_seconds",
         "How long the oldest due task has been waiting.",
         ["priority"],
         {(str(priority),): age for priority, age in site_oldest_age_seconds().items()},
     )
-    yield _task_gauge(
+    yield _task_metric_gauge(
         "tasks_running", "Tasks claimed by workers.", ["type"], _metric_by_task_type(site_running())
     )
-    yield _task_gauge(
+    yield _task_metric_gauge(
         "tasks_dead",
         "Dead letters that wait for a decision.",
         ["type"],
         _metric_by_task_type(site_dead_depth()),
     )
-    yield _task_gauge(
+    yield _task_metric_gauge(
         "tasks_breaker_open",
         "Types whose breaker is open for everybody because too many runs fail.",
         ["type"],
         {(name,): 1 for name in site_open_breakers()},
     )
-    yield _task_gauge(
+    yield _task_metric_gauge(
         "tasks_owner_breakers_open",
         "Companies with an open breaker of their own for a type because too many of their "
         "runs fail.",
         ["type"],
         _metric_by_task_type(site_open_owner_breakers()),
     )
-    yield _task_gauge(
+    yield _task_metric_gauge(
         "task_workers",
         "Workers seen within the last minute.",
         [],
         {(): site_workers_alive()},
     )
     yield from _task_run_metric_families()
-    yield _task_gauge(
+    yield _task_metric_gauge(
         "tasks_enqueued_5m",
         "Tasks enqueued in the last five minutes; compare with the succeeded ones.",
         [],
@@ -100,7 +100,7 @@ def _metric_by_task_type(counts: Mapping[str, float]) -> dict[tuple[str, ...], f
     return {(name,): count for name, count in counts.items()}
 
 
-def _task_gauge(
+def _task_metric_gauge(
     name: str, about: str, labels: list[str], values: Mapping[tuple[str, ...], float]
 ) -> Metric:
     family = GaugeMetricFamily(f"nextinline_{name}", about, labels=labels)

@@ -128,7 +128,7 @@ def _fold_archived_log(
             for row in _parse_archived_rows(path, lines):
                 if is_later(row):
                     break
-                fold.take(cast(Event, row))  # it has the same fields
+                fold.fold_event(cast(Event, row))  # it has the same fields
             else:
                 if (fold.seq, fold.head) != header[1:]:
                     raise BadRow(fold.seq + 1, "the file ends here, its first line says otherwise")

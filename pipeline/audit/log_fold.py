@@ -17,7 +17,7 @@ from pipeline.audit.draw_fold import DrawFold
 from pipeline.audit.lost_places_fold import LostPlacesFold, Place
 from pipeline.audit.passes_fold import pass_fault
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
-from pipeline.audit.wishes_fold import AcceptedWishes, HeldWish, wish_fault
+from pipeline.audit.wishes_fold import AcceptedWishes, FoldedWish, wish_fault
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.states import (
     EVENTS,
@@ -112,7 +112,7 @@ class LogFold:
                 self.seq + 1, "the log ends before a seat accepted in advance is confirmed"
             )
 
-    def take(self, event: Event) -> None:
+    def fold_event(self, event: Event) -> None:
         """Add the next row. Raises BadRow."""
         self._check_chain(event)
         try:
@@ -200,9 +200,9 @@ class LogFold:
         self.counts[place.status] -= event.from_status is not None
         self.counts[after] += 1
         stood, misses = (place.ticket, place.tie), place.decay_count
-        held = HeldWish.of(place)
+        held = FoldedWish.of_place(place)
         place.status, place.outcome = after, event.outcome
-        place.take(event.data)
+        place.set_past_state(event.data)
         self._check_verification(event, place, stood)
         self._check_wishes(event, place, held)
         self._check_contest(event, place)
@@ -233,7 +233,7 @@ class LogFold:
         if event.actor_kind != ActorKind.APPLICANT or event.event not in _THROUGH_KEYS:
             raise BadRow(event.seq, f"nobody does {event.event} through the key {key}")
 
-    def _check_wishes(self, event: Event, place: PastPlace, before: HeldWish) -> None:
+    def _check_wishes(self, event: Event, place: PastPlace, before: FoldedWish) -> None:
         wrong = wish_fault(event, place, before) or self.accepted.promotion_fault(event, before)
         if wrong := wrong or pass_fault(event, place, before, self.job["policy"]):
             raise BadRow(event.seq, wrong)

@@ -9,18 +9,20 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from pipeline.audit.wishes_fold import HeldWish
+from pipeline.audit.wishes_fold import FoldedWish
 from pipeline.domain.states import ActorKind, EventType, Status
 from pipeline.models import Event
 from pipeline.selectors.past_states import PastPlace
 
 
-def pass_fault(event: Event, place: PastPlace, before: HeldWish, policy: Mapping[str, Any]) -> str:
+def pass_fault(
+    event: Event, place: PastPlace, before: FoldedWish, policy: Mapping[str, Any]
+) -> str:
     """Say what is wrong about a pass, or an event that one forbids; nothing if all is well.
 
     `place` is the one after the event. Rules from before there were passes allow none.
     """
-    held, most = HeldWish.of(place), policy.get("max_passes", 0)
+    held, most = FoldedWish.of_place(place), policy.get("max_passes", 0)
     if event.event == EventType.PASS_ASKED:
         return pass_request_fault(event, place, held, before, most)
     if event.event == EventType.PASSED:
@@ -40,7 +42,7 @@ def pass_fault(event: Event, place: PastPlace, before: HeldWish, policy: Mapping
 
 
 def pass_request_fault(
-    event: Event, place: PastPlace, held: HeldWish, before: HeldWish, most: int
+    event: Event, place: PastPlace, held: FoldedWish, before: FoldedWish, most: int
 ) -> str:
     """Say what is wrong about a person's wish to pass the next turn."""
     kept = before._replace(pass_next=held.pass_next)
@@ -56,7 +58,7 @@ def pass_request_fault(
 
 
 def passed_turn_fault(
-    event: Event, held: HeldWish, before: HeldWish, policy: Mapping[str, Any]
+    event: Event, held: FoldedWish, before: FoldedWish, policy: Mapping[str, Any]
 ) -> str:
     """Say what is wrong about a turn that is passed."""
     until = event.at + timedelta(seconds=policy["cooldown_seconds"])

@@ -96,7 +96,7 @@ def _take_turn_to_verify() -> None:
 def _verify_events(fold: LogFold, job: Job) -> None:
     """Fold the whole log and compare its end with the job's seq and chain head. Raises BadRow."""
     for event in Event.objects.filter(job_id=job.id).order_by("seq").iterator(chunk_size=2_000):
-        fold.take(event)
+        fold.fold_event(event)
     if not fold.seq:
         raise BadRow(1, "the log is empty; it must start with JOB_CREATED")
     if fold.seq != job.seq:

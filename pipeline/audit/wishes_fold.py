@@ -24,7 +24,7 @@ from pipeline.models import Event
 from pipeline.selectors.past_states import PastPlace
 
 
-class HeldWish(NamedTuple):
+class FoldedWish(NamedTuple):
     """Place of an application, and what keeps it from a seat."""
 
     ticket: int | None
@@ -39,7 +39,7 @@ class HeldWish(NamedTuple):
     acknowledge_by: datetime | None
 
     @classmethod
-    def of(cls, place: PastPlace) -> HeldWish:
+    def of_place(cls, place: PastPlace) -> FoldedWish:
         """Return that of a place as it is now."""
         return cls(*(getattr(place, name) for name in cls._fields))
 
@@ -54,14 +54,14 @@ _TIMED = {
 }
 
 
-def wish_fault(event: Event, place: PastPlace, before: HeldWish) -> str:
+def wish_fault(event: Event, place: PastPlace, before: FoldedWish) -> str:
     """Say what is wrong about a wish, or an event that one forbids; nothing if all is well.
 
     A draw by lot changes nothing but the place.
 
     `place` is the one after the event.
     """
-    held = HeldWish.of(place)
+    held = FoldedWish.of_place(place)
     if event.event in _TIMED:
         return _fault_of_persons_wish(event, place, held, before)
     if event.event in (EventType.PASS_ASKED, EventType.PASSED):
@@ -80,7 +80,9 @@ def wish_fault(event: Event, place: PastPlace, before: HeldWish) -> str:
     return ""
 
 
-def _fault_of_persons_wish(event: Event, place: PastPlace, held: HeldWish, before: HeldWish) -> str:
+def _fault_of_persons_wish(
+    event: Event, place: PastPlace, held: FoldedWish, before: FoldedWish
+) -> str:
     name, within, what = _TIMED[event.event]
     until = getattr(held, name)
     keeps_pass = before.pass_next and not (until and name == "accept_until")
@@ -117,7 +119,7 @@ class AcceptedWishes:
             return "the seat before it was accepted in advance, and this does not confirm it"
         return ""
 
-    def promotion_fault(self, event: Event, before: HeldWish) -> str:
+    def promotion_fault(self, event: Event, before: FoldedWish) -> str:
         """Say whether a promotion does not follow what the person had said. Remembers it."""
         said = parse_logged_time(event.data.get(ACCEPTED_UNTIL))
         if event.event != EventType.PROMOTED:

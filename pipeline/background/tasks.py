@@ -1,4 +1,4 @@
-"""Reads of a company's background work: tasks, their events and their actors."""
+"""Reads of a company's background work: its tasks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 
-from jobs.models import ApiKey, User
 from pipeline.selectors.page import Page
 from tasks.control import find_task
-from tasks.models import Schedule, Task
+from tasks.models import Task
 from tasks.models.statuses import HELD
 
 # How many of a company's newest tasks are searched to count those that ended recently.
@@ -24,9 +23,6 @@ SELECT count(*) FROM (
     SELECT FROM tasks_task WHERE owner_id = %s AND status = 'PENDING' LIMIT %s
 ) waiting
 """
-_WORDS = {"worker": "a worker", "system": "the site"}
-# Actors of the site itself: its code, its back office, its command line.
-_SITES_OWN = ("", "site", "staff", "operator")
 
 
 def owned_tasks(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
@@ -67,53 +63,6 @@ def count_waiting_tasks(company_id: UUID, *, most: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_WAITING, [company_id, most])
         return int(cursor.fetchone()[0])
-
-
-def task_actor_parts(actor: str) -> tuple[str, UUID | None]:
-    """Return the kind of an actor of tasks (key, member, schedule, worker or system).
-
-    The second part is the actor's id.
-    """
-    kind, _, text = actor.partition(":")
-    if kind in ("key", "member", "schedule"):
-        try:
-            return kind, UUID(text)
-        except ValueError:
-            return kind, None
-    return ("system" if kind in _SITES_OWN else "worker"), None
-
-
-def names_of_task_actors(actors: Iterable[str]) -> dict[str, str]:
-    """Return the names of keys, members and schedules that are actors of tasks, in three queries.
-
-    A worker is called just that, and operators are called the site: companies do not see the names
-    of our machines and staff.
-    """
-    parts = {actor: task_actor_parts(actor) for actor in actors}
-
-    def task_actor_ids(kind: str) -> list[UUID]:
-        return [thing for of, thing in parts.values() if of == kind and thing is not None]
-
-    names = {
-        "key": _names_of_task_actors(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
-        "member": _names_of_task_actors(User, "email", "{}", task_actor_ids("member")),
-        "schedule": _names_of_task_actors(
-            Schedule, "name", "the schedule “{}”", task_actor_ids("schedule")
-        ),
-    }
-    return {
-        actor: _WORDS.get(kind) or names[kind].get(thing, f"a {kind} that was deleted")
-        for actor, (kind, thing) in parts.items()
-    }
-
-
-def _names_of_task_actors(
-    model: type[ApiKey] | type[User] | type[Schedule], column: str, words: str, ids: list[UUID]
-) -> dict[UUID | None, str]:
-    if not ids:
-        return {}
-    rows = model._default_manager.filter(pk__in=ids).values_list("pk", column)
-    return {row_id: words.format(name) for row_id, name in rows}
 
 
 def running_tasks(company_id: UUID, *, limit: int) -> list[Task]:

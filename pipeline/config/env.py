@@ -199,20 +199,22 @@ def secret_key_from_env() -> str:
         raise ImproperlyConfigured(
             "Set SECRET_KEY to a long random string; it is required with DATABASE_URL."
         )
-    return _kept_secret("secret_key", lambda: secrets.token_urlsafe(50))
+    return _kept_secret_for_env("secret_key", lambda: secrets.token_urlsafe(50))
 
 
-def vapid_private_key() -> str:
+def vapid_private_key_from_env() -> str:
     """Return VAPID_PRIVATE_KEY, or with the embedded database a key that is kept in a file.
 
     Empty if it is not set otherwise: notifications on devices are then off.
     """
     if (given := str(_env.str("VAPID_PRIVATE_KEY", default=""))) or DATABASE_URL or TESTING:
         return given
-    return _kept_secret("vapid_key", lambda: urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    return _kept_secret_for_env(
+        "vapid_key", lambda: urlsafe_b64encode(secrets.token_bytes(32)).decode()
+    )
 
 
-def _kept_secret(name: str, make: Callable[[], str]) -> str:
+def _kept_secret_for_env(name: str, make: Callable[[], str]) -> str:
     """Return the secret in a file of this machine, made at the first use."""
     path = STATE_DIR / name
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ class _Waitlist:
     order: list[tuple[tuple[int, int], UUID]] = field(default_factory=list)
     places: dict[UUID, tuple[int, int]] = field(default_factory=dict)
 
-    def take(self, turn: Turn) -> None:
+    def move_person(self, turn: Turn) -> None:
         old = self.places.pop(turn.application_id, None)
         if old is not None:
             del self.order[bisect_left(self.order, (old, turn.application_id))]
@@ -111,7 +111,7 @@ def _waiting_people_at_moments(
     for number in range(MOMENTS):
         moment = start + (now - start) * (number + 0.5) / MOMENTS
         while taken < len(turns) and turns[taken].at <= moment:
-            line.take(turns[taken])
+            line.move_person(turns[taken])
             taken += 1
         for position in positions:
             if position <= len(line.order):

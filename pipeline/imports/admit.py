@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from applicants.addresses import checked_address
-from applicants.services import find_or_create_applicants
+from applicants.people import find_or_create_applicants
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import (
     AlreadyApplied,
@@ -190,7 +190,7 @@ def _admit_row(
     if applicant_id is None:
         return Refusal.BAD_EMAIL
     try:
-        history = known.find(applicant_id).history
+        history = known.locked_person(applicant_id).history
         admit(job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True)
     except ApplicantNotFound:
         return Refusal.ERASED

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from applicants.addresses import address_letters
+from applicants.addresses import casefolded_address
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.files.write import write_file_parts
 from pipeline.imports.read_csv import read_csv_rows
@@ -60,7 +60,9 @@ def unread_file_may_hold(run: ImportRun, address: str) -> bool:
 
     Searches only for the part before the @: a domain has more forms than can be listed.
     """
-    whole = address_letters(b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace"))
+    whole = casefolded_address(
+        b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace")
+    )
     local = address.rpartition("@")[0]
     return any(f"{spelling}@" in whole for spelling in (local, local.replace('"', '""')))
 

@@ -91,7 +91,7 @@ class RequestLog:
         self._wake = threading.Event()
         self._is_away = False
 
-    def note(self, note: RequestNote) -> None:
+    def note_request(self, note: RequestNote) -> None:
         """Keep a note until the thread writes it, cut to what a row holds. Never waits or fails."""
         if len(self._waiting) >= MOST_WAITING:
             DROPPED.inc()

@@ -173,7 +173,7 @@ def _write_idempotency_key(statement: str, claim: IdempotencyClaim, **values: An
         try:
             _execute_idempotency_statement(statement, parameters)
         except (OperationalError, InterfaceError):
-            unsettled.note(statement, parameters)
+            unsettled.note_statement(statement, parameters)
             raise
 
 
@@ -199,7 +199,7 @@ class UnsettledIdempotencyClaims:
         self._waiting: deque[tuple[float, str, dict[str, Any]]] = deque(maxlen=MOST_UNSETTLED)
         self._thread: threading.Thread | None = None
 
-    def note(self, statement: str, parameters: dict[str, Any]) -> None:
+    def note_statement(self, statement: str, parameters: dict[str, Any]) -> None:
         """Write this as soon as the database is back. Never waits for it."""
         with self._guard:
             self._waiting.append((time.monotonic() + LEASE_SECONDS, statement, parameters))

@@ -66,10 +66,10 @@ class LockedPeople:
                 person = Person(applicant_id, email, history)
                 self._people[applicant_id] = self._people[email] = person
 
-    def find(self, name: UUID | str) -> Person:
+    def locked_person(self, id_or_address: UUID | str) -> Person:
         """Return the person with an id or address. Raises ApplicantNotFound, also if erased."""
         try:
-            return self._people[name]
+            return self._people[id_or_address]
         except KeyError:
             raise ApplicantNotFound from None
 

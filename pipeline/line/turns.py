@@ -60,7 +60,7 @@ class Turns(Generic[V, R]):
         # The waiting turns of each job, in order of arrival. A job without any thread has no entry.
         self._waiting: dict[UUID, deque[Turn[V, R]]] = {}
 
-    def take(self, job_id: UUID, request: V) -> R:
+    def take_turn(self, job_id: UUID, request: V) -> R:
         """Wait for the request's turn, and return its result or raise its error.
 
         Raises OperationalError if the turn does not come within LONGEST_WAIT_SECONDS.

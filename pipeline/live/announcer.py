@@ -50,7 +50,7 @@ class Announcer:
         self._sending = False
         self._session: psycopg.Connection | None = None
 
-    def note(self, *, job_id: UUID, seq: int, wrote_tasks: bool = False, **_: Any) -> None:
+    def note_change(self, *, job_id: UUID, seq: int, wrote_tasks: bool = False, **_: Any) -> None:
         """Queue a change for announcing. Never waits for the database."""
         with self._news:
             self._wakes_next = self._wakes_next or wrote_tasks
@@ -127,7 +127,7 @@ os.register_at_fork(after_in_child=announcer._reset)
 
 def start_announcing() -> None:
     """Announce every change that this process commits, including the last one."""
-    committed.connect(announcer.note, dispatch_uid="announcer")
+    committed.connect(announcer.note_change, dispatch_uid="announcer")
     atexit.register(announcer.flush)
 
 

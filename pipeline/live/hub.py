@@ -86,7 +86,7 @@ class HubWatcher:
         self.is_over = True
         self._wake.set()
 
-    def take(self) -> tuple[dict[UUID, int], bool]:
+    def take_changes(self) -> tuple[dict[UUID, int], bool]:
         """Return the changes since the last call, and whether some may have been missed."""
         told = self.news, self.missed
         self.news, self.missed = {}, False
@@ -212,7 +212,7 @@ class Hub:
             except ValueError:
                 log.warning("unknown message on the channel %s", CHANNEL)
                 continue
-            self._heard.note(told)
+            self._heard.note_jobs(told)
             for job, seq in told.items():
                 for watcher in self._of_job.get(job, ()):
                     watcher.tell(job, seq)
@@ -225,7 +225,7 @@ class _HubNews:
         self._since = time.time()
         self._changed: dict[UUID, float] = {}
 
-    def note(self, told: Iterable[UUID]) -> None:
+    def note_jobs(self, told: Iterable[UUID]) -> None:
         if len(self._changed) > MOST_REMEMBERED:
             self._since, self._changed = time.time(), {}
         self._changed.update(dict.fromkeys(told, time.time()))

@@ -66,7 +66,7 @@ async def _stream_news(watcher: HubWatcher, receive: Receive, send: Send) -> Non
         while not watcher.is_over:
             await watcher.wait(HEARTBEAT_SECONDS)
             if not watcher.is_over:
-                news, missed = watcher.take()
+                news, missed = watcher.take_changes()
                 changes = [{"job": str(job), "seq": seq} for job, seq in news.items()]
                 events = ["event: check\ndata: {}\n\n"] if missed else []
                 events += [f"event: change\ndata: {json.dumps(each)}\n\n" for each in changes]

@@ -27,10 +27,15 @@ def site_task(*, key: str, timeout_seconds: int) -> Callable[[Handler], Any]:
         )
         @wraps(handler)
         def run_site_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
-            if context.owner_id is not None:
-                raise Fatal("this task runs for the site, not for a company")
+            refuse_task_of_company(context)
             return handler(context)
 
         return run_site_task
 
     return register_site_task
+
+
+def refuse_task_of_company(context: Context) -> None:
+    """Refuse a task of a company. Raises Fatal."""
+    if context.owner_id is not None:
+        raise Fatal("this task runs for the site, not for a company")

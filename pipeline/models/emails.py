@@ -46,3 +46,8 @@ class Email(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.state}"
+
+    @property
+    def is_reminder(self) -> bool:
+        """Tell whether it reminds of an offer."""
+        return self.kind.startswith("REMINDER")

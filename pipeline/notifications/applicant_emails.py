@@ -67,7 +67,7 @@ def send_applicant_email(cause: Cause) -> str:
 
     Raises tasks.errors.Retry when the mail server cannot take it now.
     """
-    application, event = _application_and_event_to_email(cause)
+    application, event = _application_and_event_of_applicant_email(cause)
     if application is None or event is None or application.applicant.is_erased:
         return "NONE"
     offer, deadline = _offer_in_applicant_email(event)
@@ -105,7 +105,7 @@ def send_applicant_email(cause: Cause) -> str:
 
 def give_up_applicant_email(cause: Cause) -> None:
     """Record that an email failed for the last time."""
-    application, event = _application_and_event_to_email(cause)
+    application, event = _application_and_event_of_applicant_email(cause)
     if application is not None and event is not None:
         row = _applicant_email_record(cause, event, application)
         if row.state == EmailState.QUEUED:
@@ -186,7 +186,7 @@ def recorded_applicant_email(row: Email) -> Message | None:
     """Compose a recorded email anew, with the deadline that it named; None if it is gone."""
     reminder = row.kind if row.kind in REMINDERS else ""
     cause = Cause(row.application_id, row.seq, reminder=reminder, number=row.number)
-    application, event = _application_and_event_to_email(cause)
+    application, event = _application_and_event_of_applicant_email(cause)
     if application is None or event is None or application.applicant.is_erased:
         return None
     offer, deadline = _offer_in_applicant_email(event)
@@ -194,7 +194,9 @@ def recorded_applicant_email(row: Email) -> Message | None:
     return _applicant_email_message(reminder, event, facts)
 
 
-def _application_and_event_to_email(cause: Cause) -> tuple[Application | None, Event | None]:
+def _application_and_event_of_applicant_email(
+    cause: Cause,
+) -> tuple[Application | None, Event | None]:
     rows = Application.objects.select_related("applicant", "job__posting", "job__company")
     application = with_devices(rows).filter(id=cause.application_id).first()
     if application is None:
@@ -219,11 +221,11 @@ def _applicant_email_message(reminder: str, event: Event, facts: Facts) -> Messa
     if reminder == YES:
         return yes_ends_message(event, facts)
     if not reminder:
-        return message_for(event, replace(facts, answer=_answer_to_email(event)))
+        return message_for(event, replace(facts, answer=_contest_answer_in_applicant_email(event)))
     return reminder_message(facts, facts.deadline) if facts.deadline else None
 
 
-def _answer_to_email(event: Event) -> str:
+def _contest_answer_in_applicant_email(event: Event) -> str:
     """Return what the company wrote to the applicant in its answer to a contest."""
     if event.event != EventType.CONTEST_ANSWERED or event.application_id is None:
         return ""

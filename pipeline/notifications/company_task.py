@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.maintenance.site_task import refuse_task_of_company
 from pipeline.notifications.alerts import raise_company_alerts
 from pipeline.notifications.company_emails import (
     ALERT_TASK,
@@ -14,7 +15,6 @@ from pipeline.notifications.company_emails import (
     send_company_digest_email,
 )
 from tasks.context import Context
-from tasks.errors import Fatal
 from tasks.registry import task_type
 from tasks.scheduling import schedules
 
@@ -66,14 +66,14 @@ def send_company_digest_in_task(payload: dict[str, Any], context: Context) -> di
 @task_type(key=DIGESTS, queue="email", cap=1, schema=_NOTHING)
 def start_company_digests_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Enqueue the digests of this day: {"digests"}."""
-    _refuse_company_task(context)
+    refuse_task_of_company(context)
     return {"digests": enqueue_company_digest_emails()}
 
 
 @task_type(key=CONDITIONS, queue="upkeep", cap=1, schema=_NOTHING)
 def raise_company_alerts_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Alert companies to what needs them: the number of emails of each kind."""
-    _refuse_company_task(context)
+    refuse_task_of_company(context)
     return raise_company_alerts()
 
 
@@ -81,8 +81,3 @@ def ensure_company_tasks() -> None:
     """Schedule both. Safe to call at every start, and by many processes at once."""
     schedules.ensure_schedule("Digests", EVERY_MORNING, DIGESTS)
     schedules.ensure_schedule("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
-
-
-def _refuse_company_task(context: Context) -> None:
-    if context.owner_id is not None:
-        raise Fatal("this is done for the site, not for a company")

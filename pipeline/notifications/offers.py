@@ -100,7 +100,7 @@ def watch_offer(application_id: UUID, seq: int) -> str:
     return "nothing"
 
 
-def guard_offer(application_id: UUID, seq: int) -> str:
+def extend_offer_without_email(application_id: UUID, seq: int) -> str:
     """Extend the deadline of an offer whose email was not handed over; return what was done.
 
     It is called shortly before the deadline. After an extension it need not be called again: an

@@ -11,7 +11,7 @@ from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.models import Application, Email, EmailState, Event
 from pipeline.notifications.applicant_emails import is_offer_in_applicant_email_over
 from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
-from pipeline.selectors.emails import email_of_application, is_reminder_email
+from pipeline.selectors.emails import email_of_application
 from tasks.enqueue import enqueue
 
 MOST_REPEATS = 5
@@ -36,7 +36,7 @@ def repeat_email(
         raise EmailNotRepeatable(why="The address was erased at the person's request.")
     if email.state == EmailState.QUEUED:
         raise EmailNotRepeatable(why="This email is still being sent.")
-    if is_reminder_email(email):
+    if email.is_reminder:
         raise EmailNotRepeatable(why="Reminders are not sent again. Send the offer again.")
     event = Event.objects.get(job_id=application.job_id, seq=email.seq)
     if is_offer_in_applicant_email_over(application, event):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from applicants.services import stop_reminders_to_applicant
+from applicants.preferences import stop_reminders_to_applicant
 from jobs.team import choose_team_member_emails
 
 REMINDERS, DIGEST, ALERTS = "reminders", "digest", "alerts"

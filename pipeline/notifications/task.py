@@ -120,9 +120,9 @@ def remind_of_yes_in_task(payload: dict[str, Any], context: Context) -> dict[str
     backoff=Backoff(base_seconds=1, cap_seconds=300, jitter_seconds=1),
     schema=_SCHEMA,
 )
-def guard_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def extend_offer_without_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
     """Extend the deadline of an offer whose email was not handed over: {"done"}."""
-    return {"done": offers.guard_offer(UUID(payload["application"]), payload["seq"])}
+    return {"done": offers.extend_offer_without_email(UUID(payload["application"]), payload["seq"])}
 
 
 @task_type(

@@ -63,7 +63,7 @@ class Member:
         return self.may(Action.MANAGE_TEAM)
 
 
-def read_access_once(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest], T]:
+def read_access_once_per_request(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest], T]:
     """Read a value once per request, at its first use."""
     name = f"_{read.__name__}"
 
@@ -77,7 +77,7 @@ def read_access_once(read: Callable[[HttpRequest], T]) -> Callable[[HttpRequest]
     return read_kept_access
 
 
-@read_access_once
+@read_access_once_per_request
 def current_applicant(request: HttpRequest) -> Applicant | None:
     """Return the applicant who is signed in, in at most one query per request."""
     applicant_id = applicant_id_in_browser(request)
@@ -87,7 +87,7 @@ def current_applicant(request: HttpRequest) -> Applicant | None:
         return None
 
 
-@read_access_once
+@read_access_once_per_request
 def current_memberships(request: HttpRequest) -> list[Membership]:
     """Return the memberships of the signed-in staff account, by company name.
 
@@ -101,7 +101,7 @@ def current_memberships(request: HttpRequest) -> list[Membership]:
     return list(whole.order_by("company__name", "company_id"))
 
 
-@read_access_once
+@read_access_once_per_request
 def current_memberships_of_sandboxes(request: HttpRequest) -> list[Membership]:
     """Return what the signed-in account's memberships are in the companies' sandboxes.
 

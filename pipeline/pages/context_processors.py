@@ -56,7 +56,7 @@ NAV_OF_APPLICANTS = (
 )
 
 
-def frame_context(request: HttpRequest) -> dict[str, Any]:
+def frame_context_processor(request: HttpRequest) -> dict[str, Any]:
     """Return the signed-in person and their memberships, read when a page uses them."""
     match = request.resolver_match
     zone = timezone.get_current_timezone_name()

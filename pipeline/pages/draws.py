@@ -37,7 +37,7 @@ def draw_form_values(job: Job) -> dict[str, Any]:
     return {"opening": "lottery", "draw_day": here.date(), "draw_time": at}
 
 
-def order_form_values(like: Job | JobTemplate) -> dict[str, Any]:
+def draw_form_values_like(like: Job | JobTemplate) -> dict[str, Any]:
     """Return the order of an earlier job or a template as initial values of a new job's form.
 
     The day of a draw is left out: it has to be entered again.

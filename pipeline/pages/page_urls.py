@@ -10,6 +10,8 @@ from django.http import HttpRequest
 
 from pipeline.selectors.cursors import decode_cursor
 
+MOST_SEQ = 2**63 - 1
+
 
 def page_id_in_url(request: HttpRequest, name: str) -> UUID | None:
     """Return the id in the URL, or None."""
@@ -17,6 +19,14 @@ def page_id_in_url(request: HttpRequest, name: str) -> UUID | None:
         return UUID(request.GET.get(name, ""))
     except ValueError:
         return None
+
+
+def page_seq_in_url(request: HttpRequest, name: str) -> int | None:
+    """Return the seq of an event in the URL, or None."""
+    text = request.GET.get(name, "").strip()
+    if text.isascii() and text.isdigit() and len(text) < 100:
+        return min(int(text), MOST_SEQ)
+    return None
 
 
 def page_place_in_url(request: HttpRequest, name: str, *kinds: type) -> tuple[Any, ...] | None:

@@ -24,8 +24,8 @@ from pipeline.models import (
     PortalToken,
 )
 from pipeline.privacy.erase_files import (
-    erase_in_exports,
-    erase_in_imports,
+    erase_in_export_files,
+    erase_in_import_files,
     hold_import_files_to_erase,
 )
 from pipeline.privacy.erase_tasks import erase_in_tasks
@@ -106,8 +106,8 @@ def _erase_traces_of_person(person: Applicant) -> bool:
     PortalToken.objects.filter(applicant=person).delete()
     codes.forget_code(person.email)
     mail.forget_private_emails(person.email)
-    erase_in_imports(person.email)
-    erase_in_exports(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
+    erase_in_import_files(person.email)
+    erase_in_export_files(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
     erase_in_tasks(person.email)
     _erase_answers(person, list(theirs.values_list("id", flat=True)))
     return True

@@ -50,7 +50,7 @@ def hold_import_files_to_erase() -> None:
     list(going_on.select_for_update().values_list("file_id"))
 
 
-def erase_in_imports(address: str) -> None:
+def erase_in_import_files(address: str) -> None:
     """Blank every imported row with an address, given in its normal form.
 
     This affects waiting and refused rows. A waiting row will then be refused, because an erased
@@ -82,7 +82,7 @@ def erase_in_imports(address: str) -> None:
         StoredFile.objects.filter(id=file.id).update(name="people.csv")
 
 
-def imported_rows_to_erase(address: str) -> tuple[list[dict[str, str]], int]:
+def import_file_rows_to_erase(address: str) -> tuple[list[dict[str, str]], int]:
     """Return the imported rows with an address that companies still keep, for the person.
 
     This includes MOST_UNREAD_BYTES of files that no worker has read yet. Also returns the number of
@@ -112,7 +112,7 @@ def imported_rows_to_erase(address: str) -> tuple[list[dict[str, str]], int]:
     return own, not_searched
 
 
-def erase_in_exports(address: str, job_ids: Collection[UUID]) -> None:
+def erase_in_export_files(address: str, job_ids: Collection[UUID]) -> None:
     """Remove these jobs' files that contain an address, and all that are being written now.
 
     The writer of one notices and starts again; a removed file can be made again. No new one begins

@@ -32,7 +32,7 @@ from pipeline.notifications.applicant_emails import (
 from pipeline.notifications.device_notices import KEPT_FOR, DeviceText, device_text
 from pipeline.notifications.messages import event_has_offer_message
 from pipeline.push.encryption import encrypt_push_message
-from pipeline.push.vapid import is_push_on, push_authorization, site_key_id
+from pipeline.push.vapid import is_push_on, vapid_authorization, vapid_key_id
 from pipeline.webhooks.client import Answer, Outgoing, WebhookClient
 from tasks.errors import Retry
 from tasks.json import as_json
@@ -64,12 +64,12 @@ def notify_devices(reason: Reason) -> dict[str, int]:
 
     Raises tasks.errors.Retry when a push service cannot take it now.
     """
-    application, text, ends_at = _current_text(reason)
+    application, text, ends_at = _device_text_to_deliver(reason)
     if application is None or text is None or not is_push_on():
         return {"sent": 0}
     now = database_now()
     theirs = Device.objects.filter(
-        applicant_id=application.applicant_id, site_key=site_key_id()
+        applicant_id=application.applicant_id, site_key=vapid_key_id()
     ).order_by("id")
     devices = {reason.notice_id(device): device for device in theirs}
     notices = [DeviceNotice(id=each, device=device) for each, device in devices.items()]
@@ -77,7 +77,7 @@ def notify_devices(reason: Reason) -> dict[str, int]:
     waiting = DeviceNotice.objects.filter(state=State.WAITING)
     seconds = max(0, int((ends_at - now).total_seconds()))
     made = [
-        _push_request(notice_id, device, application, text, seconds=seconds, now=now)
+        _push_request_to_deliver(notice_id, device, application, text, seconds=seconds, now=now)
         for notice_id, device in devices.items()
     ]
     with transaction.atomic():  # all are claimed or none: nothing fails before they are sent
@@ -92,7 +92,10 @@ def notify_devices(reason: Reason) -> dict[str, int]:
         with WebhookClient(timeout_seconds=REQUEST_SECONDS) as client:
             client.send(requests)
             while len(waits) < len(requests) and time.monotonic() < until:
-                waits += [_note_answer(each, devices[each.key]) for each in client.answers(0.2)]
+                waits += [
+                    _note_push_delivery_answer(each, devices[each.key])
+                    for each in client.answers(0.2)
+                ]
     asked = [wait for wait in waits if wait is not None]
     if asked:
         # The soonest: who is asked for too early says so again, and holds up no other device.
@@ -107,7 +110,9 @@ def give_up_devices(reason: Reason) -> None:
     DeviceNotice.objects.filter(id__in=ids, state=State.WAITING).update(state=State.FAILED)
 
 
-def _current_text(reason: Reason) -> tuple[Application | None, DeviceText | None, datetime]:
+def _device_text_to_deliver(
+    reason: Reason,
+) -> tuple[Application | None, DeviceText | None, datetime]:
     """Return the application, what to say about it if that is still true, and until when it is."""
     rows = Application.objects.select_related("applicant", "job__posting")
     application = rows.filter(id=reason.application_id).first()
@@ -135,7 +140,7 @@ def _current_text(reason: Reason) -> tuple[Application | None, DeviceText | None
     return application, text, deadline or ends_at
 
 
-def _push_request(
+def _push_request_to_deliver(
     notice_id: UUID,
     device: Device,
     application: Application,
@@ -161,7 +166,7 @@ def _push_request(
         secret=bytes(device.secret),
     )
     headers = {
-        "authorization": push_authorization(device.endpoint, now),
+        "authorization": vapid_authorization(device.endpoint, now),
         "content-encoding": "aes128gcm",
         "content-type": "application/octet-stream",
         "ttl": str(seconds),
@@ -173,7 +178,7 @@ def _push_request(
     return Outgoing(notice_id, application.applicant_id, device.id, device.endpoint, headers, body)
 
 
-def _note_answer(answer: Answer, device: Device) -> float | None:
+def _note_push_delivery_answer(answer: Answer, device: Device) -> float | None:
     """Record what became of a notification.
 
     Returns after how many seconds to try again, 0 for the usual time; None for never.

@@ -11,8 +11,8 @@ from django.db import transaction
 
 from applicants.models import Applicant, Device
 from pipeline.domain.errors import WebhookUrlRefused
-from pipeline.push.encryption import SECRET_BYTES, browser_public_key
-from pipeline.push.vapid import site_key_id
+from pipeline.push.encryption import SECRET_BYTES, browser_encryption_key
+from pipeline.push.vapid import vapid_key_id
 from pipeline.webhooks.addresses import checked_webhook_url
 
 security = logging.getLogger("security")
@@ -59,7 +59,7 @@ def add_device(
     try:
         url = checked_webhook_url(endpoint)
         key, auth = (urlsafe_b64decode(each + "==") for each in (public_key, secret))
-        browser_public_key(key)
+        browser_encryption_key(key)
     except (WebhookUrlRefused, ValueError):
         url, key, auth = "", b"", b""
     if len(auth) != SECRET_BYTES:
@@ -72,7 +72,7 @@ def add_device(
             raise DeviceRefused("Your data has been erased.")
         if here:
             Device.objects.filter(id=here).exclude(digest=digest).delete()
-        others = Device.objects.filter(applicant_id=applicant_id, site_key=site_key_id())
+        others = Device.objects.filter(applicant_id=applicant_id, site_key=vapid_key_id())
         if others.exclude(digest=digest).count() >= MOST_DEVICES:
             raise DeviceRefused(f"You already have {MOST_DEVICES} devices. Remove one first.")
         Device.objects.filter(digest=digest).exclude(applicant_id=applicant_id).delete()
@@ -83,7 +83,7 @@ def add_device(
                 "endpoint": url,
                 "public_key": key,
                 "secret": auth,
-                "site_key": site_key_id(),
+                "site_key": vapid_key_id(),
                 "name": device_name(user_agent),
             },
         )

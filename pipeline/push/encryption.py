@@ -43,11 +43,11 @@ def encrypt_push_message(
     public key is none, or the message does not fit into one record.
     """
     salt, key = salt or os.urandom(16), key or generate_private_key(SECP256R1())
-    ours = raw_public_key(key.public_key())
-    shared = key.exchange(ECDH(), browser_public_key(public_key))
-    material = _derive(shared, secret, b"WebPush: info\0" + public_key + ours, 32)
-    content_key = _derive(material, salt, b"Content-Encoding: aes128gcm\0", 16)
-    nonce = _derive(material, salt, b"Content-Encoding: nonce\0", 12)
+    ours = raw_encryption_key(key.public_key())
+    shared = key.exchange(ECDH(), browser_encryption_key(public_key))
+    material = _derive_encryption_key(shared, secret, b"WebPush: info\0" + public_key + ours, 32)
+    content_key = _derive_encryption_key(material, salt, b"Content-Encoding: aes128gcm\0", 16)
+    nonce = _derive_encryption_key(material, salt, b"Content-Encoding: nonce\0", 12)
     filled = (text + _LAST_RECORD).ljust(usual_bytes, b"\0")
     sealed = AESGCM(content_key).encrypt(nonce, filled, None)
     header = salt + struct.pack("!IB", RECORD_BYTES, len(ours)) + ours
@@ -56,17 +56,17 @@ def encrypt_push_message(
     return header + sealed
 
 
-def browser_public_key(raw: bytes) -> EllipticCurvePublicKey:
+def browser_encryption_key(raw: bytes) -> EllipticCurvePublicKey:
     """Return the public key of these 65 bytes. Raises ValueError if they are no point of P-256."""
     if len(raw) != PUBLIC_KEY_BYTES:
         raise ValueError("a public key has 65 bytes")
     return EllipticCurvePublicKey.from_encoded_point(SECP256R1(), raw)
 
 
-def raw_public_key(key: EllipticCurvePublicKey) -> bytes:
+def raw_encryption_key(key: EllipticCurvePublicKey) -> bytes:
     """Return a public key as its 65 bytes."""
     return key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
 
 
-def _derive(material: bytes, salt: bytes, info: bytes, length: int) -> bytes:
+def _derive_encryption_key(material: bytes, salt: bytes, info: bytes, length: int) -> bytes:
     return HKDF(SHA256(), length=length, salt=salt, info=info).derive(material)

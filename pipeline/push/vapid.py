@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from django.conf import settings
 
-from pipeline.push.encryption import raw_public_key
+from pipeline.push.encryption import raw_encryption_key
 from tasks.json import as_json
 
 # At most 24 hours are allowed; a request may wait a while, and clocks differ.
@@ -30,17 +30,17 @@ def is_push_on() -> bool:
     return bool(settings.VAPID_PRIVATE_KEY)
 
 
-def site_public_key() -> str:
+def vapid_public_key() -> str:
     """Return the site's public key as browsers take it: base64 for URLs, without padding."""
-    return base64_for_urls(raw_public_key(_site_key(settings.VAPID_PRIVATE_KEY).public_key()))
+    return base64_for_urls(raw_encryption_key(_vapid_key(settings.VAPID_PRIVATE_KEY).public_key()))
 
 
-def site_key_id() -> str:
+def vapid_key_id() -> str:
     """Return a short name of the site's key."""
-    return sha256(site_public_key().encode()).hexdigest()[:16]
+    return sha256(vapid_public_key().encode()).hexdigest()[:16]
 
 
-def push_authorization(endpoint: str, now: datetime) -> str:
+def vapid_authorization(endpoint: str, now: datetime) -> str:
     """Return the Authorization header of a request to a push service."""
     parts = urlsplit(endpoint)
     claims = {
@@ -51,9 +51,9 @@ def push_authorization(endpoint: str, now: datetime) -> str:
     signed = ".".join(
         base64_for_urls(as_json(part).encode()) for part in ({"typ": "JWT", "alg": "ES256"}, claims)
     )
-    made = _site_key(settings.VAPID_PRIVATE_KEY).sign(signed.encode(), ECDSA(SHA256()))
+    made = _vapid_key(settings.VAPID_PRIVATE_KEY).sign(signed.encode(), ECDSA(SHA256()))
     signature = b"".join(number.to_bytes(32) for number in decode_dss_signature(made))
-    return f"vapid t={signed}.{base64_for_urls(signature)}, k={site_public_key()}"
+    return f"vapid t={signed}.{base64_for_urls(signature)}, k={vapid_public_key()}"
 
 
 def base64_for_urls(raw: bytes) -> str:
@@ -62,5 +62,5 @@ def base64_for_urls(raw: bytes) -> str:
 
 
 @cache
-def _site_key(raw: bytes) -> EllipticCurvePrivateKey:
+def _vapid_key(raw: bytes) -> EllipticCurvePrivateKey:
     return derive_private_key(int.from_bytes(raw), SECP256R1())

@@ -49,15 +49,17 @@ class Annotations:
 
 def annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotations]:
     """Return the annotations of each application, in four queries."""
-    of: dict[str, Any] = {"application_id__in": list(application_ids)}
+    condition: dict[str, Any] = {"application_id__in": list(application_ids)}
     found = {application_id: Annotations() for application_id in application_ids}
-    for note in ApplicationNote.objects.filter(**of).select_related("author").order_by("-id"):
+    for note in (
+        ApplicationNote.objects.filter(**condition).select_related("author").order_by("-id")
+    ):
         found[note.application_id].notes.append(note)
-    for row_id, word in _annotation_tags_of(of):
+    for row_id, word in _annotation_tags_of(condition):
         found[row_id].tags.append(word)
-    for link in ApplicationLink.objects.filter(**of).order_by("id"):
+    for link in ApplicationLink.objects.filter(**condition).order_by("id"):
         found[link.application_id].links.append(link)
-    for assigned in _annotations_assigned_to_members(of).select_related("user"):
+    for assigned in _annotation_assignees_still_members(condition).select_related("user"):
         found[assigned.application_id].assignee = assigned.user.email
         found[assigned.application_id].assignee_id = assigned.user_id
     return found
@@ -65,28 +67,28 @@ def annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotations]
 
 def row_annotations_of(application_ids: Collection[UUID]) -> dict[UUID, Annotations]:
     """Return only the tags and the assignee of each application in a list, in two queries."""
-    of: dict[str, Any] = {"application_id__in": list(application_ids)}
+    condition: dict[str, Any] = {"application_id__in": list(application_ids)}
     found = {application_id: Annotations() for application_id in application_ids}
-    for row_id, word in _annotation_tags_of(of):
+    for row_id, word in _annotation_tags_of(condition):
         found[row_id].tags.append(word)
-    for row_id, email in _annotations_assigned_to_members(of).values_list(
+    for row_id, email in _annotation_assignees_still_members(condition).values_list(
         "application_id", "user__email"
     ):
         found[row_id].assignee = email
     return found
 
 
-def _annotation_tags_of(of: dict[str, Any]) -> Iterable[tuple[UUID, str]]:
-    tags = ApplicationTag.objects.filter(**of).order_by("word")
+def _annotation_tags_of(condition: dict[str, Any]) -> Iterable[tuple[UUID, str]]:
+    tags = ApplicationTag.objects.filter(**condition).order_by("word")
     return tags.values_list("application_id", "word")
 
 
-def _annotations_assigned_to_members(of: dict[str, Any]) -> QuerySet[ApplicationAssignee]:
+def _annotation_assignees_still_members(condition: dict[str, Any]) -> QuerySet[ApplicationAssignee]:
     """Return the assignees who are still members of the company."""
     theirs = Membership.objects.filter(
         user_id=OuterRef("user_id"), company_id=OuterRef("job__company_id")
     )
-    return ApplicationAssignee.objects.filter(Exists(theirs), **of)
+    return ApplicationAssignee.objects.filter(Exists(theirs), **condition)
 
 
 # Goes from each tag to the next one in the index, past all applications that have it.

@@ -164,7 +164,7 @@ def front_applications_of(
     """
     ticket, tie = BEFORE_THE_FIRST
     jobs, active, pending, waiting = run_prepared(
-        [job, _ACTIVE, _PENDING, sql_of_applications_page(sql.QUEUE, limit + 1)],
+        [job, _ACTIVE, _PENDING, prepare_applications_page(sql.QUEUE, limit + 1)],
         {"job": job_id, "ticket": ticket, "tie": tie},
         snapshot=True,
     )
@@ -193,7 +193,7 @@ def application_with_external_id(company_id: UUID, external_id: str) -> list[See
 
 def read_seen_applications(statement: str, **parameters: Any) -> list[SeenApplication]:
     """Return the applications that a statement of `selectors.sql` finds."""
-    return _prepared_applications_sql(statement).all(**parameters)
+    return _prepare_seen_applications(statement).all(**parameters)
 
 
 def read_applications_page(
@@ -204,13 +204,13 @@ def read_applications_page(
     The page length is part of the statement's text: otherwise PostgreSQL would plan for a tenth of
     the line and read whole tables. There are few lengths, so few texts are prepared.
     """
-    return sql_of_applications_page(statement, most).all(**parameters)[:most]
+    return prepare_applications_page(statement, most).all(**parameters)[:most]
 
 
-def sql_of_applications_page(statement: str, most: int) -> PreparedStatement[SeenApplication]:
+def prepare_applications_page(statement: str, most: int) -> PreparedStatement[SeenApplication]:
     """Return the statement that finds a page of at least `most` applications."""
     length = length_of_applications_page(most)
-    return _prepared_applications_sql(statement.replace("%(most)s", str(length)))
+    return _prepare_seen_applications(statement.replace("%(most)s", str(length)))
 
 
 def length_of_applications_page(most: int) -> int:
@@ -219,11 +219,11 @@ def length_of_applications_page(most: int) -> int:
 
 
 @cache
-def _prepared_applications_sql(text: str) -> PreparedStatement[SeenApplication]:
+def _prepare_seen_applications(text: str) -> PreparedStatement[SeenApplication]:
     return PreparedStatement(
         text, lambda *row: SeenApplication(ApplicationRow(*row[:_OWN]), *row[_OWN:])
     )
 
 
 _OWN = len(ApplicationRow._fields)
-_ACTIVE, _PENDING = _prepared_applications_sql(sql.ACTIVE), _prepared_applications_sql(sql.PENDING)
+_ACTIVE, _PENDING = _prepare_seen_applications(sql.ACTIVE), _prepare_seen_applications(sql.PENDING)

@@ -34,7 +34,7 @@ class ShownContest(NamedTuple):
     reason: str
 
     @classmethod
-    def of(cls, row: Contest, now: datetime) -> ShownContest:
+    def of_contest(cls, row: Contest, now: datetime) -> ShownContest:
         """Describe a contest at a time of the company's clock."""
         reason = CONTEST_REASON_WORDS[ContestReason(row.reason)] if row.reason else ""
         return cls(row, row.is_overdue(now), reason)
@@ -42,7 +42,7 @@ class ShownContest(NamedTuple):
 
 def shown_contests(application_id: UUID, now: datetime) -> list[ShownContest]:
     """Return the contests of an application as pages show them, newest first."""
-    return [ShownContest.of(row, now) for row in contests_of_application(application_id)]
+    return [ShownContest.of_contest(row, now) for row in contests_of_application(application_id)]
 
 
 def contests_of_application(application_id: UUID) -> list[Contest]:

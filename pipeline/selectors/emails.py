@@ -27,7 +27,7 @@ class SentEmail:
     problem: str
 
     @classmethod
-    def of(cls, row: Email) -> SentEmail:
+    def of_email(cls, row: Email) -> SentEmail:
         """Describe an email."""
         title = KIND_WORDS.get(row.kind, "Email") + (" (sent again)" if row.number else "")
         return cls(row, title, *STATE_WORDS[row.state], email_problem_in_words(row.problem))
@@ -45,12 +45,7 @@ class SentEmail:
     @property
     def may_repeat(self) -> bool:
         """Tell whether it can be sent again, as far as its own row says."""
-        return self.row.state != EmailState.QUEUED and not is_reminder_email(self.row)
-
-
-def is_reminder_email(row: Email) -> bool:
-    """Tell whether an email reminded of an offer."""
-    return row.kind.startswith("REMINDER")
+        return self.row.state != EmailState.QUEUED and not self.row.is_reminder
 
 
 def emails_of_application(application_id: UUID) -> list[SentEmail]:
@@ -69,7 +64,7 @@ def emails_page_of_application(
     if after:
         created_at, email_id = after
         rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, id__lt=email_id))
-    return Page.cut([SentEmail.of(row) for row in rows[: limit + 1]], limit)
+    return Page.cut([SentEmail.of_email(row) for row in rows[: limit + 1]], limit)
 
 
 def emails_cache_tag(emails: list[SentEmail]) -> str:

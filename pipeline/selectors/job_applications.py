@@ -220,7 +220,7 @@ def list_job_applications(
         return ListedPage(rows[:limit], ListPlace(getattr(last, order.column), last.id))
     if not edge:
         return ListedPage(rows, None)
-    found = _prepared_job_applications_sql(edge).first(**values)
+    found = _prepare_job_applications(edge).first(**values)
     return ListedPage(rows, ListPlace(*found) if found else None)
 
 
@@ -241,7 +241,7 @@ def list_searched_job_applications(
         company_id, search, job_id=job_id, after=after or BEFORE_ALL, limit=limit
     )
     ids = [each.application.id for each in found.rows]
-    rows = _prepared_job_applications_sql(_MATCHING).all(ids=ids, **filters.parameters())
+    rows = _prepare_job_applications(_MATCHING).all(ids=ids, **filters.parameters())
     matching = {id_ for (id_,) in rows}
     return ListedPage([row for row in found.rows if row.application.id in matching], found.next)
 
@@ -255,7 +255,7 @@ def count_job_applications(job_id: UUID, filters: WantedJobApplications, order: 
     values = filters.parameters() | _listed_place_values(job_id, order, None)
     candidate = _listed_candidate_sql(order, MOST_COUNTED + 1, rarest_mark(job_id, **values))
     statement = _TOTAL.format(candidate=candidate, conditions=_CONDITIONS)
-    [(count, searched)] = _prepared_job_applications_sql(statement).all(**values)
+    [(count, searched)] = _prepare_job_applications(statement).all(**values)
     return Total(min(count, MOST_COUNTED), exact=searched <= MOST_COUNTED)
 
 
@@ -289,7 +289,7 @@ def _listed_candidate_sql(order: ListOrder, candidates: int, mark: str) -> str:
 
 
 @cache
-def _prepared_job_applications_sql(text: str) -> PreparedStatement[Any]:
+def _prepare_job_applications(text: str) -> PreparedStatement[Any]:
     return PreparedStatement(text, prepared_row)
 
 

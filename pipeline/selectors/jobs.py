@@ -57,7 +57,7 @@ _JOB, _POSTING, _COMPANY, _REFERENCE = (
 )
 
 
-def _job_from_columns(*row: Any) -> Job:
+def _read_job_from_columns(*row: Any) -> Job:
     """Return a job from the columns of job, posting, company and reference, in this order."""
     of_job, of_posting = len(_JOB), len(_JOB) + len(_POSTING)
     of_company = of_posting + len(_COMPANY)
@@ -70,22 +70,22 @@ def _job_from_columns(*row: Any) -> Job:
     return job
 
 
-def _jobs_sql(table: str, names: list[str]) -> str:
+def _job_columns_sql(table: str, names: list[str]) -> str:
     return ", ".join(f"{table}.{name}" for name in names)
 
 
 # The ORM would build this text again for each request.
 WHOLE_JOB = PreparedStatement(
     f"""
-SELECT {_jobs_sql("job", _JOB)}, {_jobs_sql("posting", _POSTING)}, {_jobs_sql("company", _COMPANY)},
-       {_jobs_sql("reference", _REFERENCE)}
+SELECT {_job_columns_sql("job", _JOB)}, {_job_columns_sql("posting", _POSTING)},
+       {_job_columns_sql("company", _COMPANY)}, {_job_columns_sql("reference", _REFERENCE)}
 FROM jobs_job job
 JOIN jobs_jobposting posting ON posting.job_id = job.id
 JOIN jobs_company company ON company.id = job.company_id
 LEFT JOIN pipeline_jobreference reference ON reference.job_id = job.id
 WHERE job.id = %(job)s
 """,  # noqa: S608  names of columns
-    _job_from_columns,
+    _read_job_from_columns,
 )
 
 

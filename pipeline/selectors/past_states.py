@@ -64,7 +64,7 @@ class PastPlace:
     ended_at: datetime | None = None
     position: int | None = None
 
-    def take(self, data: dict[str, Any]) -> None:
+    def set_past_state(self, data: dict[str, Any]) -> None:
         """Take over an application's values from an event's data."""
         self.decay_count = data["decay_count"]
         self.ticket, self.tie = data.get("ticket"), data.get("tie")
@@ -254,7 +254,7 @@ def _past_place_of(row: Any) -> PastPlace:
     """Make a place from the columns that every statement here selects."""
     application_id, status, extended, data, applied_at, since, promoted_at, acknowledged_at = row
     place = PastPlace(application_id, applied_at, Status(status), since)
-    place.take(json.loads(data))  # a raw cursor returns jsonb as text
+    place.set_past_state(json.loads(data))  # a raw cursor returns jsonb as text
     place.promoted_at, place.acknowledged_at = promoted_at, acknowledged_at
     place.deadline_extended = extended
     return place

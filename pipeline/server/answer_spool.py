@@ -58,7 +58,7 @@ class AnswerSpool:
             self._is_whole = True
         self._wake()
 
-    def take(self, length: int) -> tuple[bytes, bool]:
+    def take_bytes(self, length: int) -> tuple[bytes, bool]:
         """Return the next bytes to send, and whether nothing follows them."""
         with self._changed:
             if self._is_abandoned:

@@ -33,7 +33,7 @@ class Clients:
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, str] = OrderedDict()
 
-    def find(self, scope: Message) -> Client:
+    def find_client(self, scope: Message) -> Client:
         """Return a request's client."""
         credential = _client_credential(scope)
         if name := self._known.get(credential):
@@ -41,7 +41,7 @@ class Clients:
             return Client(name, is_known=True)
         return Client(network_of_client_address((scope.get("client") or ("",))[0]), is_known=False)
 
-    def note(self, client: Client, scope: Message, environ: Mapping[str, Any]) -> None:
+    def note_client(self, client: Client, scope: Message, environ: Mapping[str, Any]) -> None:
         """Remember a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
         name = environ.get(ACCEPTED_CREDENTIAL)
         if not name or client == (name, True):

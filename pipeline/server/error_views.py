@@ -42,7 +42,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
 
 def server_error(request: HttpRequest, *_: Any) -> HttpResponseBase:
     """Return the site's 500, or 503 for a busy job or an unreachable database. Already logged."""
-    kind = problems.problem_type_of(sys.exc_info()[1])
+    kind = problems.problem_of_exception(sys.exc_info()[1])
     if is_error_of_api(request):
         return _error_answer(request, kind)
     return _plain_error_page(request, kind)

@@ -53,7 +53,7 @@ class StaticFileAnswers:
         if policy := transport_security_in_middleware():
             self._always.append((b"strict-transport-security", policy.encode()))
 
-    def find(self, path: str) -> Any:
+    def find_static_file(self, path: str) -> Any:
         """Return the file at a path, or None."""
         if self._index.autorefresh:
             return self._index.find_file(path)

@@ -70,7 +70,7 @@ class BodyRoom:
         self._held: Counter[Client] = Counter()
         self._next_read: dict[Client, float] = {}  # by the event loop's clock
 
-    def take(self, client: Client, length: int) -> None:
+    def take_room(self, client: Client, length: int) -> None:
         """Count bytes that a client uses. Raises NoRoom."""
         left = self._most - self._held.total()
         if not client.is_known:
@@ -174,7 +174,7 @@ class Body:
                 await self._room.keep_pace(self._client, len(piece))
 
     def _make_room(self, length: int) -> None:
-        self._room.take(self._client, length)
+        self._room.take_room(self._client, length)
         self._counted += length
         if self._file is None:
             self._file = TemporaryFile()  # noqa: SIM115  closed by `close`

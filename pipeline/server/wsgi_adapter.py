@@ -29,7 +29,7 @@ from pipeline.server.request_body import (
 )
 from pipeline.server.request_queue import Overloaded, RequestQueue, TooManyAtOnce
 from pipeline.server.request_threads import NoThread, RequestThreads
-from pipeline.server.wsgi_environ import Environ, environ_of
+from pipeline.server.wsgi_environ import Environ, wsgi_environ_of
 from pipeline.web.asgi_types import Message, Receive, Send, wait_for_asgi_disconnect
 
 PIECE_BYTES = 65_536
@@ -59,7 +59,7 @@ class WSGIAdapter:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Respond to one request, unless the client leaves before it has sent everything."""
-        client = self._clients.find(scope)
+        client = self._clients.find_client(scope)
         try:
             with self._queue.admitted(client.name), Body(scope, self._room, client) as body:
                 await self._answer(scope, client, body, receive, send)
@@ -81,7 +81,7 @@ class WSGIAdapter:
     async def _answer(
         self, scope: Message, client: Client, body: Body, receive: Receive, send: Send
     ) -> None:
-        environ = environ_of(scope, await body.receive(receive))
+        environ = wsgi_environ_of(scope, await body.receive(receive))
         is_heavy = _HEAVY.fullmatch(scope["path"]) is not None
         loop = asyncio.get_running_loop()
         answer = _WSGIAnswer(loop, receive, send, ends_connection=body.is_left_unread)
@@ -95,7 +95,7 @@ class WSGIAdapter:
         finally:
             self._queue.end(client.name, is_heavy=is_heavy)
             body.close()  # its room is freed before the client reads the response
-        self._clients.note(client, scope, environ)
+        self._clients.note_client(client, scope, environ)
         await answer.finish(rest)
 
 
@@ -184,7 +184,7 @@ class _WSGIAnswer:
         is_last = False
         try:
             while not (is_last or gone.done()):
-                piece, is_last = spool.take(PIECE_BYTES)
+                piece, is_last = spool.take_bytes(PIECE_BYTES)
                 if piece or is_last:
                     await self._pass_on(piece, is_last=is_last)
                 else:

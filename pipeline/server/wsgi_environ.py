@@ -11,7 +11,7 @@ from pipeline.web.asgi_types import Message
 Environ = dict[str, Any]
 
 
-def environ_of(scope: Message, body: IO[bytes]) -> Environ:
+def wsgi_environ_of(scope: Message, body: IO[bytes]) -> Environ:
     """Return the WSGI environ of a request.
 
     Headers with underscores are dropped, because they could be mistaken for a proxy's.

@@ -66,7 +66,9 @@ def answer_contest(
         contested_place_to_give_back(job, application) if answer is ContestAnswer.CHANGED else None
     )
     found.answer_text, found.answer_request = text, request_id
-    seq = close_contest(job, application, found, answer=answer, reason=reason, actor=actor)
+    seq = close_contest_with_answer(
+        job, application, found, answer=answer, reason=reason, actor=actor
+    )
     if place:
         facts = {"reason": str(reason), ANSWER_SEQ: seq}
         give_missed_place_back(job, application, place, actor=actor, facts=facts)
@@ -90,7 +92,7 @@ def contested_place_to_give_back(job: LockedJob, application: Application) -> La
     return place
 
 
-def close_contest(
+def close_contest_with_answer(
     job: LockedJob,
     application: Application,
     found: Contest,

@@ -20,7 +20,7 @@ from pipeline.line.settle import settle_due
 from pipeline.line.turns import Turn, Turns
 from pipeline.line.write import write
 from pipeline.models import Application, ApplicationReference
-from pipeline.services.references import lock_external_ids, write_reference
+from pipeline.services.references import lock_external_ids_of_references, write_reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def apply(
     JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided,
     ExternalIdTaken.
     """
-    return _turns.take(
+    return _turns.take_turn(
         job_id, Request(applicant_id or email, name, actor, verified, application_id, reference)
     )
 
@@ -82,7 +82,9 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
         if settle_due(job):
             people = lock_and_read_people(job, applicant_ids=ids, emails=emails)
         references = [request.reference for request in requests if request.reference]
-        lock_external_ids([each["external_id"] for each in references if each.get("external_id")])
+        lock_external_ids_of_references(
+            [each["external_id"] for each in references if each.get("external_id")]
+        )
         for turn in turns:
             try:
                 turn.result = _apply_one(job, people, turn.request)
@@ -93,7 +95,7 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
 
 
 def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Application:
-    person = people.find(request.person)
+    person = people.locked_person(request.person)
     earlier = job.people.get(request.application_id) if request.application_id else None
     if earlier and earlier.applicant_id != person.id:
         # One row would be written, and both people told that it is theirs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from applicants.codes import IGNORE, Requester, send_code
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from jobs.models import JobStatus
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, ApplicantNotFound, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind

@@ -10,7 +10,7 @@ from pipeline.line.lock import lock_job_of
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import Contest
-from pipeline.services.answer_contest import close_contest
+from pipeline.services.answer_contest import close_contest_with_answer
 
 
 @line_transaction
@@ -23,7 +23,7 @@ def drop_contest(*, application_id: UUID, actor: Actor) -> bool:
     found = Contest.objects.filter(application_id=application_id, answer="").first()
     if found is None:
         return False
-    close_contest(
+    close_contest_with_answer(
         job,
         job.application(application_id),
         found,

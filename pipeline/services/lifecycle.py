@@ -40,7 +40,7 @@ class Posting:
     location: str = ""
 
 
-def check_sandbox_room_for_job(company_id: UUID, job_id: UUID | None) -> None:
+def check_room_to_create_job(company_id: UUID, job_id: UUID | None) -> None:
     """Check that a sandbox can have another job, or has this one already. Raises SandboxFull."""
     own = Job.objects.filter(company_id=company_id, posting__isnull=False)
     if own.exclude(id=job_id or company_id).count() >= MOST_SANDBOX_JOBS:
@@ -69,7 +69,7 @@ def create_job(
     """
     clock = hold_company_clock(company_id)
     if clock.is_test:
-        check_sandbox_room_for_job(company_id, job_id)
+        check_room_to_create_job(company_id, job_id)
     check_draw_time(draw_at, clock.now)
     fields = {
         "company_id": company_id,

@@ -49,7 +49,7 @@ RETURNING silent_since, silent_until
 """
 
 
-def watch_for_outage(of: str = WORKERS) -> tuple[datetime, datetime] | None:
+def watch_for_outage(whose: str = WORKERS) -> tuple[datetime, datetime] | None:
     """Record that the site runs; return the beginning and end of a silence not yet made up for.
 
     Workers are silent when neither a decay worker nor a task worker gave a sign of life: the whole
@@ -57,7 +57,7 @@ def watch_for_outage(of: str = WORKERS) -> tuple[datetime, datetime] | None:
     is not an outage, because people could confirm.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_SIGN_OF_LIFE, [of, SIGN_SECONDS, LEAST_OUTAGE.total_seconds()])
+        cursor.execute(_SIGN_OF_LIFE, [whose, SIGN_SECONDS, LEAST_OUTAGE.total_seconds()])
         since, until = cursor.fetchone()
     return (since, until) if since else None
 
@@ -107,7 +107,7 @@ def _offers_open_in_outage() -> QuerySet[Application]:
 
 
 def _extend_offers_after_outage(
-    of: str, begun: datetime, ended: datetime, locked: set[UUID]
+    whose: str, begun: datetime, ended: datetime, locked: set[UUID]
 ) -> int:
     extended = skipped = 0
     for offer in _offers_open_in_outage().filter(acknowledge_by__gt=ended, promoted_at__lt=ended):
@@ -120,12 +120,12 @@ def _extend_offers_after_outage(
             extended += _extend_offer_after_outage(offer, lost, locked)
             skipped += offer.job_id in locked
     if not skipped:  # else the silence stays recorded, and the next call tries again
-        made_up_for = Heartbeat.objects.filter(worker=of, silent_until=ended)
+        made_up_for = Heartbeat.objects.filter(worker=whose, silent_until=ended)
         made_up_for.update(silent_since=None, silent_until=None)
     logger.warning(
         "After an outage of %s (%s), %d deadlines were extended; %d wait for a lock",
         ended - begun,
-        of,
+        whose,
         extended,
         skipped,
     )

@@ -39,7 +39,7 @@ def change_application_reference(
         write_reference(row, changes)
 
 
-def lock_external_ids(external_ids: Collection[str]) -> None:
+def lock_external_ids_of_references(external_ids: Collection[str]) -> None:
     """Hold several ids until the transaction ends, before they are written in any order.
 
     Without this, two transactions that write the same two ids in opposite orders would each wait

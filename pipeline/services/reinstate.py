@@ -24,7 +24,7 @@ from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import Application, Contest, DecisionNote, Event
-from pipeline.services.answer_contest import close_contest
+from pipeline.services.answer_contest import close_contest_with_answer
 
 security = logging.getLogger("security")
 
@@ -65,7 +65,7 @@ def reinstate(
     codes = {"reason": reason, "request": request_id}
     facts: dict[str, Any] = {name: str(value) for name, value in codes.items() if value}
     if contest := Contest.objects.filter(application_id=application_id, answer="").first():
-        facts[ANSWER_SEQ] = close_contest(
+        facts[ANSWER_SEQ] = close_contest_with_answer(
             job,
             application,
             contest,

@@ -42,7 +42,7 @@ class CallerName:
     __repr__ = __str__
 
     @property
-    def accepted(self) -> str:
+    def accepted_name(self) -> str:
         """Return the caller's name if the request's credential was read and holds, else nothing."""
         name = str(self)
         return "" if name in (ANONYMOUS, UNREAD) else name

@@ -162,7 +162,7 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         fields = {"caller": caller, "address": client_address(request)}
         with bound_log_fields(request_id=name, **fields):
             response = get_response(request)
-            if name_of_known := caller.accepted:
+            if name_of_known := caller.accepted_name:
                 request.META[ACCEPTED_CREDENTIAL] = name_of_known
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 caller.look_up()

@@ -88,7 +88,7 @@ class DeliveryRun:
         self.attempts = 0
         self.delivered = 0
 
-    def until_nothing_is_due(self, seconds: float, turn: OvertimeTurn) -> None:
+    def run_until_nothing_is_due(self, seconds: float, turn: OvertimeTurn) -> None:
         """Deliver until nothing is due or the time is over; then wait for what is under way."""
         until, look_at = time.monotonic() + seconds, 0.0
         while not turn.may_end((now := time.monotonic()) - until) and not self._is_cancelled():
@@ -221,7 +221,7 @@ class DeliveryRun:
                 del lane.held[answer.key]
                 lane.stop()
                 continue
-            lane.note(answer.failure)
+            lane.count_attempt(answer.failure)
             row = lane_attempt_row(lane, waiting, answer) | {
                 "at": began,
                 "request_headers": headers,
@@ -281,7 +281,7 @@ def deliver_due_webhooks(
     """
     with WebhookClient() as client, OvertimeTurn() as turn:
         run = DeliveryRun(client, is_cancelled=is_cancelled)
-        run.until_nothing_is_due(seconds, turn)
+        run.run_until_nothing_is_due(seconds, turn)
     [[next_due]] = _NEXT_DUE.all()
     if next_due is not None:
         wake_webhook_queue(next_due)

@@ -89,7 +89,7 @@ class Lane:
         """Tell whether to give the endpoint back: nothing is under way, and nothing left to do."""
         return not self.held and not self.has_more
 
-    def note(self, failure: Failure | None) -> None:
+    def count_attempt(self, failure: Failure | None) -> None:
         """Count an attempt, and send more at once or fewer."""
         if failure is None:
             self.failures = 0

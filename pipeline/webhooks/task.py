@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from pipeline.domain.errors import WebhookNotFound
+from pipeline.maintenance.site_task import refuse_task_of_company
 from pipeline.webhooks.endpoints import reencrypt_endpoint_secrets
 from pipeline.webhooks.queue import (
     DELIVER,
@@ -70,8 +71,7 @@ def deliver_webhooks_in_task(payload: dict[str, Any], context: Context) -> dict[
     """Deliver what is due to all endpoints, for at most a minute: {"attempts", "delivered"}."""
     from pipeline.webhooks.deliver import deliver_due_webhooks  # see TASK_PRELOAD
 
-    if context.owner_id is not None:
-        raise Fatal("this is done for the site, not for a company")
+    refuse_task_of_company(context)
     return deliver_due_webhooks(is_cancelled=lambda: context.cancelled)
 
 
@@ -111,8 +111,7 @@ def queue_webhooks_of_tasks_in_task(payload: dict[str, Any], context: Context) -
 
     Also encrypts secrets anew after SECRET_KEY was changed.
     """
-    if context.owner_id is not None:
-        raise Fatal("this is done for the site, not for a company")
+    refuse_task_of_company(context)
     reencrypt_endpoint_secrets()
     queued, again, again_soon = 0, True, False
     while again and not context.cancelled:

@@ -157,7 +157,7 @@ def _status_while_settling(facts: PromotionFacts) -> PromotionStatus:
 
 
 def _status_while_paused(facts: PromotionFacts) -> PromotionStatus:
-    free = f" {_free_status(facts)}." if facts.free else ""
+    free = f" {_free_seats(facts)}." if facts.free else ""
     resumed = "Resume it, and it continues where it stopped."
     if facts.free and facts.verified:
         resumed = "Resume it, and free seats go at once to the next people in line."
@@ -188,7 +188,7 @@ def _status_while_draining(facts: PromotionFacts) -> PromotionStatus:
 
 
 def _status_without_verified_people(facts: PromotionFacts) -> PromotionStatus:
-    seats = _free_status(facts) if facts.free else f"Every seat is taken ({_held_status(facts)})"
+    seats = _free_seats(facts) if facts.free else f"Every seat is taken ({_held_seats(facts)})"
     return PromotionStatus(
         Cause.UNVERIFIED,
         "Nobody waiting has verified their email address.",
@@ -204,7 +204,7 @@ def _status_without_waitlist(facts: PromotionFacts) -> PromotionStatus:
         Cause.NOBODY_WAITS,
         "Nobody is waiting.",
         f"Everyone in this line holds {plural(facts.held, 'the seat', 'a seat')}:"
-        f" {_held_status(facts)}.",
+        f" {_held_seats(facts)}.",
         "The next person who applies joins the waitlist as number 1.",
         tone="good",
     )
@@ -213,7 +213,7 @@ def _status_without_waitlist(facts: PromotionFacts) -> PromotionStatus:
 def _status_with_free_seats(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.SEATS_FREE,
-        f"{_free_status(facts)}, and nobody is waiting.",
+        f"{_free_seats(facts)}, and nobody is waiting.",
         "So there is nobody to promote.",
         "The next person who applies gets one.",
         tone="good",
@@ -224,7 +224,7 @@ def _status_during_cool_downs(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.COOL_DOWNS,
         "Nobody waiting can be promoted yet.",
-        f"{_free_status(facts)}. People cannot be promoted during the cool-down after a missed"
+        f"{_free_seats(facts)}. People cannot be promoted during the cool-down after a missed"
         " deadline or a passed turn, or before a date that they chose. Everyone keeps their place.",
         "A new applicant, without a cool-down from an earlier application, gets one.",
         "The first person can be promoted again",
@@ -236,7 +236,7 @@ def _status_while_promoting(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.MOVING,
         "The line is moving: someone was promoted within the last hour.",
-        f"Every seat is taken again ({_held_status(facts)}), and {people(facts.verified)}"
+        f"Every seat is taken again ({_held_seats(facts)}), and {people(facts.verified)}"
         f" {plural(facts.verified, 'waits', 'wait')}.",
         _next_seat_status(facts),
         *_deadline_status(facts),
@@ -249,7 +249,7 @@ def _status_without_free_seat(facts: PromotionFacts) -> PromotionStatus:
         Cause.NO_SEAT_FREE,
         "No seat is free.",
         f"{plural(facts.capacity, 'The only seat is', f'All {facts.capacity:,} seats are')} taken:"
-        f" {_held_status(facts)}.",
+        f" {_held_seats(facts)}.",
         _next_seat_status(facts) + ("" if facts.pending else " Nothing happens until then."),
         *_deadline_status(facts),
         tone="plain" if facts.pending else "warn",
@@ -271,13 +271,13 @@ def _deadline_status(facts: PromotionFacts) -> tuple[str, datetime | None]:
     return "", None
 
 
-def _held_status(facts: PromotionFacts) -> str:
+def _held_seats(facts: PromotionFacts) -> str:
     parts = [f"{facts.active:,} in review"] if facts.active else []
     parts += [f"{facts.pending:,} must confirm"] if facts.pending else []
     return " and ".join(parts) or "nobody"
 
 
-def _free_status(facts: PromotionFacts) -> str:
+def _free_seats(facts: PromotionFacts) -> str:
     return f"{facts.free:,} {plural(facts.free, 'seat is', 'seats are')} free"
 
 

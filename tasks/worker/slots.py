@@ -168,7 +168,7 @@ class Slot:
             step_at = attempt.asked_at + attempt.spec.grace_seconds + kill_seconds
         return min(step_at, attempt.lease_ends)
 
-    def slow_from(self) -> float:
+    def slow_time(self) -> float:
         """Return the monotonic time from which the slot counts as taken by something long."""
         if self.is_free:
             return math.inf
@@ -242,4 +242,4 @@ class Slots:
         """
         if self.kept is None or not self.kept.is_free:
             return math.inf
-        return max(slot.slow_from() for slot in self.open)
+        return max(slot.slow_time() for slot in self.open)

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import override_settings
 
 from jobs.models import Company, Role
-from pipeline.api.openapi.document import document, operations_of
+from pipeline.api.openapi.document import document, operations_of_document
 from pipeline.services.withdraw import withdraw
 from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
 from tasks.scheduling.schedules import create_schedule
@@ -38,7 +38,7 @@ INSIDES = re.compile(
 )
 SCHEMAS = document()["components"]["schemas"]
 OPERATIONS = {
-    each["operationId"]: (path, how, each) for path, how, each in operations_of(document())
+    each["operationId"]: (path, how, each) for path, how, each in operations_of_document(document())
 }
 WITH_BODY = [
     name

@@ -189,8 +189,8 @@ def test_what_cannot_be_written_at_all_holds_up_no_other_key(
     monkeypatch.setattr(idempotency, "RETRY_SECONDS", 30)
     claims = idempotency.UnsettledIdempotencyClaims()
 
-    claims.note("SELECT 1 / 0", {})
-    claims.note("SELECT 1 / %(by)s", {"by": 0})
+    claims.note_statement("SELECT 1 / 0", {})
+    claims.note_statement("SELECT 1 / %(by)s", {"by": 0})
 
     eventually(lambda: len(caplog.records) == 2, 10)
     assert all("division by zero" in record.getMessage() for record in caplog.records)
@@ -205,10 +205,10 @@ def test_a_thread_that_cannot_start_leaves_the_error_of_the_database_as_it_is(
     claims = idempotency.UnsettledIdempotencyClaims()
     with monkeypatch.context() as full:
         full.setattr(threading.Thread, "start", refuse)
-        claims.note("SELECT 1", {})
+        claims.note_statement("SELECT 1", {})
     assert claims._thread is None
 
-    claims.note("SELECT 1", {})
+    claims.note_statement("SELECT 1", {})
 
     eventually(lambda: claims._thread is None and not claims._waiting, 10)
 

@@ -14,14 +14,14 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from pipeline.api.openapi.document import document, operations_of
+from pipeline.api.openapi.document import document, operations_of_document
 from pipeline.api.openapi.inspector import Inspector, NotDescribed
 from pipeline.api.openapi.schemas import OPERATION
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES
 from tests.support.callers import Caller
 from tests.support.environment import ROOT
 
-OPERATIONS = list(operations_of(document()))
+OPERATIONS = list(operations_of_document(document()))
 SCHEMAS = document()["components"]["schemas"]
 METHODS = ("get", "post", "put", "patch", "delete")
 REGENERATE = "Run: .venv/bin/python manage.py spectacular --file docs/openapi.yaml"

@@ -14,7 +14,7 @@ from rest_framework import exceptions as rest
 
 from jobs.models import Company
 from pipeline.api import errors as api
-from pipeline.api.problems import PROBLEM_TYPES, problem_type_of
+from pipeline.api.problems import PROBLEM_TYPES, problem_of_exception
 from pipeline.domain import errors as line
 from tests.support import factories
 from tests.support.callers import Caller, code_of
@@ -95,11 +95,11 @@ def test_every_error_stands_in_the_table(error: type[Exception]) -> None:
 
 def test_the_table_holds_the_contracts_codes_and_no_others() -> None:
     codes: dict[int, set[str]] = {}
-    for kind in [*PROBLEM_TYPES.values(), problem_type_of(OperationalError())]:
+    for kind in [*PROBLEM_TYPES.values(), problem_of_exception(OperationalError())]:
         codes.setdefault(kind.status, set()).add(kind.code)
     busy = OperationalError()
     busy.__cause__ = psycopg.errors.LockNotAvailable()
-    codes[503].add(problem_type_of(busy).code)
+    codes[503].add(problem_of_exception(busy).code)
 
     assert codes == {
         status: known | BESIDES.get(status, set()) for status, known in CONTRACT.items()

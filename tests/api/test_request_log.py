@@ -164,7 +164,7 @@ def test_the_thread_writes_within_a_second_and_ends_when_idle(
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.05)
     log = RequestLog(gap_seconds=0.02)
     note = a_note()
-    log.note(note)
+    log.note_request(note)
     thread = log._thread
 
     eventually(lambda: RequestRecord.objects.filter(key_id=note.key_id).exists())
@@ -174,14 +174,14 @@ def test_the_thread_writes_within_a_second_and_ends_when_idle(
     assert not thread.is_alive()
 
     again = a_note()
-    log.note(again)
+    log.note_request(again)
     eventually(lambda: RequestRecord.objects.filter(key_id=again.key_id).exists())
     eventually(lambda: log._thread is None)
 
 
 def test_flushing_writes_at_once() -> None:
     log = RequestLog(gap_seconds=60)
-    log.note(a_note())
+    log.note_request(a_note())
 
     assert log.flush(5)
 
@@ -224,7 +224,7 @@ def test_while_the_database_is_away_notes_wait_and_then_are_dropped_and_counted(
     dropped = module.DROPPED._value.get()
 
     for key in keys:
-        log.note(a_note(key_id=key))
+        log.note_request(a_note(key_id=key))
     assert log.write_notes() == 0
     assert module.DROPPED._value.get() - dropped == 2
 
@@ -269,7 +269,7 @@ def test_requests_over_the_limit_are_not_recorded(
 
 
 def test_long_paths_and_methods_are_cut_before_they_wait(recorded: RequestLog) -> None:
-    recorded.note(a_note(method="M" * 50, path="/" * 500, request_id="r" * 128))
+    recorded.note_request(a_note(method="M" * 50, path="/" * 500, request_id="r" * 128))
     [waiting] = recorded._waiting
     recorded.write_notes()
 

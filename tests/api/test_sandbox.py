@@ -10,7 +10,7 @@ import pytest
 
 from jobs.keys import is_test_key, new_api_key
 from jobs.models import ApiKey, Company, Role, Scope
-from pipeline.api.openapi.document import document, operations_of
+from pipeline.api.openapi.document import document, operations_of_document
 from pipeline.line import settle as line_settle
 from pipeline.models import WebhookDelivery
 from pipeline.services import lifecycle
@@ -171,7 +171,7 @@ def test_a_test_of_a_webhook_tells_the_time_of_the_sandbox(
 def test_the_document_lists_the_refusals_of_a_sandbox_where_they_occur() -> None:
     told: dict[str, set[str]] = {"CLOCK_MOVING": set(), "SANDBOX_FULL": set()}
     responses = document()["components"]["responses"]
-    for _, _, operation in operations_of(document()):
+    for _, _, operation in operations_of_document(document()):
         for answer in operation["responses"].values():
             shared = responses.get(answer.get("$ref", "").rpartition("/")[2], {})
             for code in told.keys() & {*shared.get("x-codes", ())}:

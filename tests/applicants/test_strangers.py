@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from applicants.addresses import checked_address, normal_address
 from applicants.codes import MOST_CODES, MOST_TRIES, OWN_CODES, Requester, guess_code, send_code
 from applicants.models import SignInCode
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from tests.support.outbox import code_to, wrong
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]

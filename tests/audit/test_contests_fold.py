@@ -18,7 +18,7 @@ from pipeline.line.misses import give_missed_place_back, read_last_miss
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import Application, Contest, Event
-from pipeline.services.answer_contest import answer_contest, close_contest
+from pipeline.services.answer_contest import answer_contest, close_contest_with_answer
 from pipeline.services.contest import contest
 from pipeline.services.remove import remove
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
@@ -148,7 +148,9 @@ def _answer_again(row: Application, found: Contest) -> None:
     job = lock_job_of(row.id)
     how = (ContestAnswer.UPHELD, ContestReason.DECISION_STANDS)
     ended = job.application(row.id)
-    close_contest(job, ended, found, answer=how[0], reason=how[1], actor=factories.RECRUITER)
+    close_contest_with_answer(
+        job, ended, found, answer=how[0], reason=how[1], actor=factories.RECRUITER
+    )
     write(job, commit=True)
 
 

@@ -16,7 +16,7 @@ django.setup()
 from django.templatetags.static import static
 from pipeline.server.fixed_answers import StaticFileAnswers
 address = static(sys.argv[1])
-answer = StaticFileAnswers().find(address).get_response("GET", {})
+answer = StaticFileAnswers().find_static_file(address).get_response("GET", {})
 body = answer.file.read()
 sys.stdout.write(f"{address} {dict(answer.headers)['Cache-Control']} {len(body)}")
 """

@@ -20,7 +20,7 @@ from jobs.models import JobStatus
 from jobs.policies import Policy
 from pipeline.api.deprecation import SUNSET
 from pipeline.api.field_errors import FIELD_CODES
-from pipeline.api.openapi.document import document, operations_of
+from pipeline.api.openapi.document import document, operations_of_document
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES
 from pipeline.config import env
 from pipeline.domain.states import EventType, Outcome, Status
@@ -121,7 +121,7 @@ def test_every_old_name_is_in_the_changelog() -> None:
     changes = (ROOT / "docs" / "api-changelog.md").read_text()
     old = {
         parameter["name"]
-        for _, _, operation in operations_of(document())
+        for _, _, operation in operations_of_document(document())
         for parameter in operation["parameters"]
         if parameter.get("deprecated")
     }

@@ -12,7 +12,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from applicants.models import Applicant
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from pipeline.domain.errors import AlreadyApplied, ImportFileRefused, JobNotFound, JobNotOpen
 from pipeline.domain.states import Outcome
 from pipeline.imports import admit, store

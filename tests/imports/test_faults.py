@@ -184,7 +184,7 @@ def test_who_was_erased_between_being_found_and_the_lock_is_refused(
     def erased_then(*given: Any) -> dict[str, UUID]:
         people_found = found(*given)
         # As if the import had begun just then.
-        for what in ("hold_import_files_to_erase", "erase_in_imports"):
+        for what in ("hold_import_files_to_erase", "erase_in_import_files"):
             monkeypatch.setattr(erasing, what, lambda *_: None)
         assert together([lambda: erase_person(applicant_id=person.id)]) == [0]
         return people_found
@@ -205,7 +205,7 @@ def test_who_is_erased_between_the_look_at_their_past_and_the_commit_leaves_the_
     import_id = stored(factories.job(), as_csv([(email, email)]))
     factories.applicant(email=email)
     # As if the import had begun just then.
-    for what in ("hold_import_files_to_erase", "erase_in_imports"):
+    for what in ("hold_import_files_to_erase", "erase_in_import_files"):
         monkeypatch.setattr(erasing, what, lambda *_: None)
 
     with ExitStack() as until_then:

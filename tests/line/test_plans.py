@@ -16,7 +16,7 @@ from pipeline.line.misses import READ_MISS
 from pipeline.line.write import write_statement
 from pipeline.models import Application
 from pipeline.selectors import sql as reads
-from pipeline.selectors.applications import APPLICATION_FACTS, sql_of_applications_page
+from pipeline.selectors.applications import APPLICATION_FACTS, prepare_applications_page
 from pipeline.selectors.job_applications import (
     ORDERS,
     ListOrder,
@@ -46,8 +46,8 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "look up a job": JOB_FACTS,
     "look up an application": APPLICATION_FACTS,
     "read a job": WHOLE_JOB,
-    "read a page of the queue": sql_of_applications_page(reads.QUEUE, 51),
-    "read a page of the seats": sql_of_applications_page(reads.SEATS, 51),
+    "read a page of the queue": prepare_applications_page(reads.QUEUE, 51),
+    "read a page of the seats": prepare_applications_page(reads.SEATS, 51),
     **{
         f"list applications by {name}, {searches}": PreparedStatement(page, prepared_row)
         for name, order in ORDERS.items()
@@ -55,7 +55,7 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
         for page in list_statements(order, 51, searches)
         if page
     },
-    "read a person's applications": sql_of_applications_page(reads.OF_PERSON, 51),
+    "read a person's applications": prepare_applications_page(reads.OF_PERSON, 51),
     **{
         name: PreparedStatement(text, prepared_row)
         for name, text in {
@@ -150,7 +150,7 @@ def line_of(size: int) -> UUID:
 
 
 # 201 look-ups of people cost about as much as a scan of 20,000: either plan is right there.
-LONG_PAGE = sql_of_applications_page(reads.QUEUE, 201)
+LONG_PAGE = prepare_applications_page(reads.QUEUE, 201)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -63,7 +63,7 @@ class Callers:
 
     def _take(self, job_id: UUID, request: str) -> None:
         try:
-            self.answers[request] = self.turns.take(job_id, request)
+            self.answers[request] = self.turns.take_turn(job_id, request)
         except BaseException as error:
             self.answers[request] = error
 
@@ -89,8 +89,8 @@ def callers(runner: Runner) -> Callers:
 def test_a_thread_alone_waits_for_nobody(runner: Runner, callers: Callers) -> None:
     runner.may_go_on.set()
 
-    assert callers.turns.take(JOB, "a") == "A"
-    assert callers.turns.take(JOB, "b") == "B"
+    assert callers.turns.take_turn(JOB, "a") == "A"
+    assert callers.turns.take_turn(JOB, "b") == "B"
     assert runner.batches == [["a"], ["b"]]
 
 
@@ -197,7 +197,7 @@ def test_waiting_too_long_is_refused_and_takes_nobody_along(
 def test_other_jobs_do_not_wait(runner: Runner, callers: Callers) -> None:
     callers.call("a")
 
-    assert callers.turns.take(uuid4(), "b") == "B"
+    assert callers.turns.take_turn(uuid4(), "b") == "B"
     callers.finish()
 
 

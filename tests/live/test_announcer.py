@@ -102,7 +102,7 @@ def test_many_changes_are_gathered_into_few_announcements(announcer: Announcer) 
     with ear() as session:
         start = time.monotonic()
         for seq in range(200):
-            announcer.note(job_id=jobs[seq % 5], seq=seq)
+            announcer.note_change(job_id=jobs[seq % 5], seq=seq)
             time.sleep(0.001)
         latest = {job: 195 + place for place, job in enumerate(jobs)}
         announcements = heard(session, until=latest)
@@ -139,7 +139,7 @@ def test_a_change_neither_waits_nor_fails_when_nobody_can_be_told(
 def test_after_a_restart_of_the_database_it_goes_on(announcer: Announcer) -> None:
     job = uuid4()
     with ear() as session:
-        announcer.note(job_id=job, seq=1)
+        announcer.note_change(job_id=job, seq=1)
         assert heard(session) == [{job: 1}]
         with connection.cursor() as cursor:
             cursor.execute(
@@ -147,7 +147,7 @@ def test_after_a_restart_of_the_database_it_goes_on(announcer: Announcer) -> Non
                 " WHERE application_name = 'announcer' AND datname = current_database()"
             )
 
-        announcer.note(job_id=job, seq=2)
+        announcer.note_change(job_id=job, seq=2)
 
         assert heard(session) == [{job: 2}]
 
@@ -162,7 +162,7 @@ def test_its_connection_is_closed_when_nothing_happens(announcer: Announcer) -> 
             return int(cursor.fetchone()[0])
 
     announcer.idle_seconds = 1.5
-    announcer.note(job_id=uuid4(), seq=1)
+    announcer.note_change(job_id=uuid4(), seq=1)
 
     eventually(lambda: connections() == 1)
     eventually(lambda: connections() == 0)

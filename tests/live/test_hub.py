@@ -40,7 +40,7 @@ def test_listening_is_tried_again_whatever_it_failed_by(monkeypatch: pytest.Monk
         hub = Hub()
         with hub.watching(token()) as watcher:
             await watcher.wait(PATIENCE_SECONDS)
-            missed = watcher.take()[1]
+            missed = watcher.take_changes()[1]
         hub.close()
         return missed
 
@@ -77,8 +77,8 @@ def test_an_announcer_whose_thread_did_not_start_tries_again(
     with monkeypatch.context() as broken:
         broken.setattr(threading.Thread, "start", fail)
         with pytest.raises(RuntimeError):
-            announcer.note(job_id=job, seq=1)
+            announcer.note_change(job_id=job, seq=1)
 
     with ear() as session:
-        announcer.note(job_id=job, seq=2)
+        announcer.note_change(job_id=job, seq=2)
         assert heard(session) == [{job: 2}]

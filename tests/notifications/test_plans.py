@@ -63,7 +63,7 @@ def test_no_query_behind_an_email_reads_a_whole_table(size: int) -> None:
         "give up": lambda: applicant_emails.give_up_applicant_email(
             Cause(waiting.id, email.seq, number=2)
         ),
-        "guard": lambda: offers.guard_offer(offered.id, 3),
+        "guard": lambda: offers.extend_offer_without_email(offered.id, 3),
         "remind": lambda: offers.watch_offer(offered.id, 3),
         "make up": lambda: offers.extend_offer_for_email_delay(offered.id, 3),
         "list": lambda: emails_of_application(waiting.id),

@@ -15,7 +15,7 @@ from django.test import Client
 
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from applicants.tokens import find_token_of_applicant, issue_token_to_applicant
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.states import Outcome

@@ -78,7 +78,7 @@ def test_an_error_before_the_last_claim_loses_no_notification(
 ) -> None:
     application = offered(Browser(), receiver)
     Browser().added_for(application.applicant, second_receiver.url)
-    make, calls = deliver._push_request, []
+    make, calls = deliver._push_request_to_deliver, []
 
     def fail_second(*given: Any, **named: Any) -> Any:
         calls.append(given)
@@ -86,7 +86,7 @@ def test_an_error_before_the_last_claim_loses_no_notification(
             raise OperationalError("the database is away")
         return make(*given, **named)
 
-    monkeypatch.setattr(deliver, "_push_request", fail_second)
+    monkeypatch.setattr(deliver, "_push_request_to_deliver", fail_second)
     run_due_tasks()
     assert states() == ["WAITING", "WAITING"]
     make_retries_due()

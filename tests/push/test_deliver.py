@@ -58,7 +58,7 @@ def test_a_process_that_dies_while_it_asks_does_not_tell_twice(
     def die(*_: Any) -> Any:
         raise SystemExit
 
-    monkeypatch.setattr(deliver, "_note_answer", die)
+    monkeypatch.setattr(deliver, "_note_push_delivery_answer", die)
     seq = Application.objects.get(id=application.id).job.seq
     with pytest.raises(SystemExit):
         notify_devices(Reason(application.id, seq))

@@ -12,9 +12,9 @@ from django.core.exceptions import ImproperlyConfigured
 from pipeline.config.vapid_keys import vapid_key_from_text, vapid_subject_from_text
 from pipeline.push.vapid import (
     is_push_on,
-    push_authorization,
-    site_key_id,
-    site_public_key,
+    vapid_authorization,
+    vapid_key_id,
+    vapid_public_key,
 )
 from tests.support.push import SITE_KEY, claims_of, encoded, raw
 
@@ -45,24 +45,24 @@ def test_the_checks_of_these_tests_take_the_example_of_the_rfc_and_no_forgery() 
 
 
 def test_a_request_is_signed_for_its_push_service_alone_and_for_twelve_hours() -> None:
-    header = push_authorization(ENDPOINT, NOW)
+    header = vapid_authorization(ENDPOINT, NOW)
 
     assert claims_of(header) == {
         "aud": "https://push.example.net:8443",
         "exp": int(NOW.timestamp()) + 12 * 3_600,
         "sub": "mailto:ops@line.example",
     }
-    assert header.endswith(f", k={site_public_key()}")
+    assert header.endswith(f", k={vapid_public_key()}")
 
 
 def test_another_key_has_another_name(settings: Any) -> None:
-    public, name = site_public_key(), site_key_id()
+    public, name = vapid_public_key(), vapid_key_id()
 
     settings.VAPID_PRIVATE_KEY = b"\10" * 32
 
     assert len(raw(public)) == 65
-    assert site_public_key() != public
-    assert site_key_id() != name
+    assert vapid_public_key() != public
+    assert vapid_key_id() != name
 
 
 def test_without_a_key_there_are_no_notifications(settings: Any) -> None:

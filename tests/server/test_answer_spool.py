@@ -15,7 +15,7 @@ def all_of(spool: AnswerSpool) -> bytes:
     """Read the stored content in small pieces."""
     taken, is_last = b"", False
     while not is_last:
-        piece, is_last = spool.take(1_000)
+        piece, is_last = spool.take_bytes(1_000)
         taken += piece
     return taken
 
@@ -26,7 +26,7 @@ def test_what_is_written_comes_out_in_order_however_much_it_is() -> None:
 
     for piece in pieces[:5]:
         spool.write(piece)
-    first, _ = spool.take(10**9)
+    first, _ = spool.take_bytes(10**9)
     for piece in pieces[5:]:
         spool.write(piece)
     spool.end()
@@ -59,7 +59,7 @@ def test_beyond_the_bounds_it_waits_and_gives_up_a_client_that_takes_nothing(
         spool.write(b"x")
 
     monkeypatch.setattr(answer_spool, "PATIENCE_SECONDS", 60.0)
-    threading.Timer(0.05, lambda: spool.take(50_000)).start()
+    threading.Timer(0.05, lambda: spool.take_bytes(50_000)).start()
     spool.write(b"x")
     spool.close()
 

@@ -28,7 +28,7 @@ def taken_by(room: BodyRoom, client: Client, length: int) -> int:
     """How many bodies of a length a client can hold; it holds them then."""
     for count in range(1_000):
         try:
-            room.take(client, length)
+            room.take_room(client, length)
         except NoRoom:
             return count
     raise AssertionError("there is no bound")
@@ -58,7 +58,7 @@ def test_strangers_leave_half_of_the_room_to_known_clients() -> None:
         taken_by(room, stranger, MEMORY_BYTES + 1)
 
     for known in KNOWN[:2]:
-        room.take(known, FILE)
+        room.take_room(known, FILE)
 
 
 def test_one_client_leaves_room_to_the_next() -> None:
@@ -73,11 +73,11 @@ def test_one_client_leaves_room_to_the_next() -> None:
 def test_a_client_may_always_hold_one_file_where_there_is_room() -> None:
     room = BodyRoom()
     for n, known in enumerate(KNOWN[:3]):
-        room.take(known, MOST_LARGE_BYTES // 2 ** (n + 1))  # half of what is left
+        room.take_room(known, MOST_LARGE_BYTES // 2 ** (n + 1))  # half of what is left
 
-    room.take(KNOWN[3], MOST_FILE_BYTES)
+    room.take_room(KNOWN[3], MOST_FILE_BYTES)
     with pytest.raises(NoRoom):
-        room.take(STRANGERS[0], MOST_FILE_BYTES)
+        room.take_room(STRANGERS[0], MOST_FILE_BYTES)
 
 
 def test_what_was_taken_is_given_back() -> None:

@@ -25,42 +25,42 @@ def scope(credential: bytes = b"", session: str = "") -> dict[str, object]:
 def test_a_made_up_credential_is_worth_no_more_than_its_address() -> None:
     clients = Clients()
 
-    clients.note(ADDRESS, scope(b"Bearer made-up"), {})
-    clients.note(ADDRESS, scope(session="made-up"), {})
+    clients.note_client(ADDRESS, scope(b"Bearer made-up"), {})
+    clients.note_client(ADDRESS, scope(session="made-up"), {})
 
-    assert clients.find(scope(b"Bearer made-up")) == ADDRESS
-    assert clients.find(scope(session="made-up")) == ADDRESS
-    assert clients.find(scope()) == ADDRESS
+    assert clients.find_client(scope(b"Bearer made-up")) == ADDRESS
+    assert clients.find_client(scope(session="made-up")) == ADDRESS
+    assert clients.find_client(scope()) == ADDRESS
 
 
 def test_an_accepted_credential_is_a_client_of_its_own() -> None:
     clients = Clients()
 
-    clients.note(ADDRESS, scope(b"Bearer genuine"), {ACCEPTED_CREDENTIAL: "key:1"})
-    clients.note(ADDRESS, scope(), {ACCEPTED_CREDENTIAL: "key:2"})
+    clients.note_client(ADDRESS, scope(b"Bearer genuine"), {ACCEPTED_CREDENTIAL: "key:1"})
+    clients.note_client(ADDRESS, scope(), {ACCEPTED_CREDENTIAL: "key:2"})
 
-    assert clients.find(scope(b"Bearer genuine")) == Client("key:1", is_known=True)
-    assert clients.find(scope()) == ADDRESS
+    assert clients.find_client(scope(b"Bearer genuine")) == Client("key:1", is_known=True)
+    assert clients.find_client(scope()) == ADDRESS
 
 
 def test_all_sessions_of_a_person_are_one_client() -> None:
     clients = Clients()
 
     for session in ("one", "two"):
-        clients.note(ADDRESS, scope(session=session), {ACCEPTED_CREDENTIAL: "member:1"})
+        clients.note_client(ADDRESS, scope(session=session), {ACCEPTED_CREDENTIAL: "member:1"})
 
-    assert clients.find(scope(session="one")) == clients.find(scope(session="two"))
-    assert clients.find(scope(session="one")).is_known
+    assert clients.find_client(scope(session="one")) == clients.find_client(scope(session="two"))
+    assert clients.find_client(scope(session="one")).is_known
 
 
 def test_a_session_that_changes_hands_counts_for_its_new_owner() -> None:
     clients = Clients()
-    clients.note(ADDRESS, scope(session="one"), {ACCEPTED_CREDENTIAL: "member:1"})
-    first = clients.find(scope(session="one"))
+    clients.note_client(ADDRESS, scope(session="one"), {ACCEPTED_CREDENTIAL: "member:1"})
+    first = clients.find_client(scope(session="one"))
 
-    clients.note(first, scope(session="one"), {ACCEPTED_CREDENTIAL: "member:2"})
+    clients.note_client(first, scope(session="one"), {ACCEPTED_CREDENTIAL: "member:2"})
 
-    assert clients.find(scope(session="one")) == Client("member:2", is_known=True)
+    assert clients.find_client(scope(session="one")) == Client("member:2", is_known=True)
 
 
 @pytest.mark.django_db

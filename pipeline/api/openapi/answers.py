@@ -104,7 +104,7 @@ class Answers:
         self._registry = registry
         self._types = Types(registry)
 
-    def of(self, operation: Operation, method: str, path: str) -> Schema:
+    def answers_of(self, operation: Operation, method: str, path: str) -> Schema:
         """Return the responses of an operation by status."""
         given = {
             str(status): self._success_answer(operation, method, status)

@@ -35,7 +35,7 @@ def openapi_document_as_json() -> bytes:
     return json.dumps(document(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def operations_of(document: Schema) -> Iterator[tuple[str, str, Schema]]:
+def operations_of_document(document: Schema) -> Iterator[tuple[str, str, Schema]]:
     """Yield every path, method and operation of a document."""
     for path, methods in document["paths"].items():
         for method in METHODS:
@@ -49,9 +49,9 @@ def document_no_request(*_: Any) -> None:
 
 def finish_document(result: Schema, **_: Any) -> Schema:
     """Add tags, examples and links (a hook of drf-spectacular)."""
-    used = {tag for _, _, operation in operations_of(result) for tag in operation["tags"]}
+    used = {tag for _, _, operation in operations_of_document(result) for tag in operation["tags"]}
     result["tags"] = [{"name": tag.value} for tag in Tag if tag.value in used]
-    for _path, _method, operation in operations_of(result):
+    for _path, _method, operation in operations_of_document(result):
         bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
         for body in bodies:
             for content in body.get("content", {}).values():
@@ -72,7 +72,7 @@ def _complete_body_in_document(content: Schema, schemas: Schema) -> None:
 
 def _add_links_to_document(result: Schema) -> None:
     """Link created resources and lists to the operations that follow from them."""
-    for path, method, operation in operations_of(result):
+    for path, method, operation in operations_of_document(result):
         for status, answer in operation["responses"].items():
             if status == "201" or (method == "get" and "{" not in path):
                 body = answer.get("content", {}).get("application/json", {}).get("schema", {})
@@ -82,7 +82,7 @@ def _add_links_to_document(result: Schema) -> None:
 
 def _document_links(result: Schema, given: str) -> Iterator[tuple[str, Schema]]:
     follows = _FOLLOWS.get(given, {})
-    for _, _, other in operations_of(result):
+    for _, _, other in operations_of_document(result):
         asked = [each["name"] for each in other["parameters"] if each["in"] == "path"]
         if asked and set(asked) <= follows.keys():
             values = {name: f"$response.body#{follows[name]}" for name in asked}

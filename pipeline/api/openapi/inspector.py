@@ -12,7 +12,7 @@ from pipeline.api.openapi import fields  # noqa: F401, its classes are found by 
 from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
 from pipeline.api.openapi.schemas import OPERATION, Operation, Schema
-from pipeline.api.openapi.security import security_in_words, security_of
+from pipeline.api.openapi.security import security_of_action, security_of_action_in_words
 from pipeline.api.v1.fields import Text
 
 
@@ -35,18 +35,18 @@ class Inspector(AutoSchema):
             raise NotDescribed(f"{method} {path} lacks @describes")
         words = cleandoc(handler.__doc__ or "")
         first_line = words.partition("\n")[0]
-        who = f"**Who:** {security_in_words(operation.action)}."
+        who = f"**Who:** {security_of_action_in_words(operation.action)}."
         written: Schema = {
             "operationId": operation.name,
             "tags": [operation.tag.value],
             "summary": first_line.partition(": ")[0].partition(". ")[0].rstrip("."),
             "description": "\n\n".join(text for text in (words, operation.about, who) if text),
-            "security": security_of(operation.action),
+            "security": security_of_action(operation.action),
             "parameters": self._parameters_of(operation),
         }
         if operation.takes or operation.bodies:
             written["requestBody"] = self._body(operation)
-        written["responses"] = Answers(self.registry).of(operation, self.method, self.path)
+        written["responses"] = Answers(self.registry).answers_of(operation, self.method, self.path)
         return written
 
     def _parameters_of(self, operation: Operation) -> list[Schema]:

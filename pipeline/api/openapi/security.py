@@ -12,7 +12,7 @@ _MEMBERS = {
 }
 
 
-def security_of(action: Action) -> list[dict[str, list[str]]]:
+def security_of_action(action: Action) -> list[dict[str, list[str]]]:
     """Return the accepted credentials. An empty entry means that none is needed."""
     rule = RULES[action]
     found: list[dict[str, list[str]]] = [{}] if rule.public else []
@@ -29,7 +29,7 @@ def _scopes_in_words(scope: Scope) -> str:
     return "`read` or `write`" if scope is Scope.READ else f"`{scope.value}`"
 
 
-def security_in_words(action: Action) -> str:
+def security_of_action_in_words(action: Action) -> str:
     """Return who may take an action, as a sentence without a full stop."""
     rule = RULES[action]
     if rule.public:

@@ -160,13 +160,13 @@ class Metadata(AnyObject):
         if len(texts) > METADATA_KEYS:
             why = f"Must have at most {METADATA_KEYS} keys."
             raise ValidationError([ErrorDetail(why, "max_length")])
-        wrong = {key: _metadata_field_refusals(key, text) for key, text in texts.items()}
+        wrong = {key: _refusals_of_metadata_field(key, text) for key, text in texts.items()}
         if any(wrong.values()):
             raise ValidationError({key: why for key, why in wrong.items() if why})
         return texts
 
 
-def _metadata_field_refusals(key: str, text: Any) -> list[ErrorDetail]:
+def _refusals_of_metadata_field(key: str, text: Any) -> list[ErrorDetail]:
     if not METADATA_KEY.fullmatch(key):
         why = f"A key has 1 to {METADATA_KEY_LENGTH} letters, digits, dots, hyphens or underscores."
         return [ErrorDetail(why, "invalid")]

@@ -65,7 +65,7 @@ class SandboxClock(Endpoint):
     )
     def get(self, request: Request) -> Response:
         """Return the time in the sandbox, and how far it is ahead."""
-        return Response(_clock_out(_caller_in_sandbox(request, Action.READ_COMPANY)))
+        return Response(_sandbox_clock_out(_caller_in_sandbox(request, Action.READ_COMPANY)))
 
 
 class AdvanceSandboxClock(Endpoint):
@@ -95,7 +95,7 @@ class AdvanceSandboxClock(Endpoint):
         )
         counted = sandbox_events_since(caller.company_id, made.began_at)
         answer: ClockAdvanceOut = {
-            **_clock_out(caller),
+            **_sandbox_clock_out(caller),
             "id": made.id,
             "seconds": made.seconds,
             "began_at": made.began_at,
@@ -112,7 +112,7 @@ def _caller_in_sandbox(request: Request, action: Action) -> CompanyCaller:
     return caller
 
 
-def _clock_out(caller: CompanyCaller) -> ClockOut:
+def _sandbox_clock_out(caller: CompanyCaller) -> ClockOut:
     clock = read_company_clock(caller.company_id)
     return {
         "now": clock.now,

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from applicants.tokens import TOKEN_LIFETIME, issue_token_to_applicant
 
 

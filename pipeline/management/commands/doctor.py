@@ -45,7 +45,7 @@ IN_TABLES: dict[str, Check] = {
     "workers": background_findings.background_worker_findings,
     "line": background_findings.background_settlement_findings,
     "tasks": background_findings.background_task_findings,
-    "devices": site_findings.device_findings,
+    "devices": site_findings.site_device_findings,
 }
 CAN_BE_SKIPPED = [*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]
 

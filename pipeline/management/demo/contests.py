@@ -40,7 +40,7 @@ def plan_contests(job: JobPast) -> None:
         job.plan_at(each.asked_days_ago, record_contest, job=job, text=each.text)
         if each.answered_days_ago is not None:
             values = {"number": number, "text": each.answer_text}
-            job.plan_at(each.answered_days_ago, record_answer, job=job, **values)
+            job.plan_at(each.answered_days_ago, record_contest_answer, job=job, **values)
 
 
 def record_contest(*, job: JobPast, text: str) -> None:
@@ -50,7 +50,7 @@ def record_contest(*, job: JobPast, text: str) -> None:
     contest(application_id=last.id, text=text, actor=Actor(ActorKind.APPLICANT, last.applicant_id))
 
 
-def record_answer(*, job: JobPast, number: int, text: str) -> None:
+def record_contest_answer(*, job: JobPast, number: int, text: str) -> None:
     """Give the person of a contest the place back. Somebody answers who did not decide."""
     asked = Contest.objects.filter(job_id=job.job_id).order_by("seq")[number]
     answer_contest(

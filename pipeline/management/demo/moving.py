@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import DatabaseError, connection
 
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from jobs.models import JobStatus
 from pipeline.config.demo_addresses import demo_address
 from pipeline.database.instants import database_now

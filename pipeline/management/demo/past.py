@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from jobs.models import JobStatus
 from pipeline.config.demo_addresses import demo_address
 from pipeline.domain.errors import LineError
@@ -121,7 +121,7 @@ class JobPast:
             stop = close_job if plan.stopped_as is JobStatus.CLOSED else pause_job
             self.plan_at(plan.stopped, stop, job_id=job_id, actor=self.staff)
         for moment in self.arrivals():
-            acts.plan(moment, lambda: self.do(self.add, next(self._newcomers)))
+            acts.plan(moment, lambda: self.do(self.add_person, next(self._newcomers)))
 
     def plan_at(self, days_ago: float, act: Callable[..., object], **values: Any) -> None:
         """Plan an act for a time that many days before the end."""
@@ -140,7 +140,7 @@ class JobPast:
             if row.application_id and row.application_id not in self._left_alone:
                 self.react(row)
 
-    def add(self, name: str, *, left_alone: bool = False) -> None:
+    def add_person(self, name: str, *, left_alone: bool = False) -> None:
         """Let a person apply. One who is `left_alone` reacts to nothing and is not decided on."""
         person = find_or_create_applicant(demo_address(name))
         actor = Actor(ActorKind.APPLICANT, person.id)

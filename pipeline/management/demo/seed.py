@@ -17,12 +17,12 @@ from uuid import UUID, uuid5
 from django.db import connection
 from django.db.models.functions import Now
 
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from jobs.accounts import set_first_account_password
 from jobs.companies import create_company
 from jobs.keys import create_api_key, find_api_key
 from jobs.models import USUAL_SCOPES, ApiKey, Company, Job, User
-from jobs.team import add_member
+from jobs.team import add_team_member
 from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
 from pipeline.config.env import STATE_DIR
 from pipeline.domain.states import Actor, ActorKind, Status
@@ -132,7 +132,7 @@ def seed_planned_company(
     Company.objects.filter(id=company.id).update(created_at=Now())
     company.refresh_from_db()
     for email, role in plan.colleagues:
-        add_member(company_id=company.id, email=email, role=role)
+        add_team_member(company_id=company.id, email=email, role=role)
     staff_id = User.objects.get(email=plan.owner).id
     return {
         job.posting.title: JobPast(
@@ -163,7 +163,7 @@ def seed_extras_of_first_company(
     PastWebhooks(acts, shipwright.company_id, [*changes, *stops])
     for title, days_ago in APPLICATIONS_OF_ONE:
         if title in past:
-            past[title].plan_at(days_ago, past[title].add, name=APPLICANT, left_alone=True)
+            past[title].plan_at(days_ago, past[title].add_person, name=APPLICANT, left_alone=True)
     at_end = acts.clock.end - timedelta(seconds=1)
     acts.plan(at_end, lambda: record_report_schedule(shipwright))
 

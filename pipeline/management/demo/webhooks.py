@@ -126,7 +126,7 @@ class PastWebhooks:
         new.update(created_at=Now(), round_started_at=Now())
         client = cast(WebhookClient, PastWebhookReceiver(self._endpoint_id))
         run = DeliveryRun(client, is_cancelled=lambda: False)
-        run.until_nothing_is_due(RUN_SECONDS, OvertimeTurn())
+        run.run_until_nothing_is_due(RUN_SECONDS, OvertimeTurn())
         ids = deliveries.values("id")
         for attempt in WebhookAttempt.objects.filter(delivery_id__in=ids, at__gt=now):
             attempt.at = now

@@ -12,7 +12,7 @@ from django.core.mail import EmailMessage, get_connection
 from applicants.models import Device
 from pipeline.config.checks import is_public_site_for_checks
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
-from pipeline.push.vapid import is_push_on, site_key_id
+from pipeline.push.vapid import is_push_on, vapid_key_id
 
 _SUBJECT = "Next in Line: a test email"
 _TEXT = "manage.py doctor sent this email. If you can read it, the site can send emails."
@@ -67,7 +67,7 @@ def site_email_findings(*, send_to: str = "") -> Iterator[Finding]:
         yield found_ok("The email server answers. Use --send-to ADDRESS to send a test email.")
 
 
-def device_findings() -> Iterator[Finding]:
+def site_device_findings() -> Iterator[Finding]:
     """Look at the key of notifications on devices, and for devices of an earlier key."""
     if not is_push_on() and (stored := Device.objects.count()):
         yield found_warning(
@@ -86,7 +86,7 @@ def device_findings() -> Iterator[Finding]:
             f"VAPID_SUBJECT is {subject}, so some push services will refuse notifications.",
             "Set VAPID_SUBJECT to a mailto: or https: address at your own domain.",
         )
-    lost = Device.objects.exclude(site_key=site_key_id()).count()
+    lost = Device.objects.exclude(site_key=vapid_key_id()).count()
     if lost:
         yield found_warning(
             f"Devices added under another VAPID_PRIVATE_KEY, which are not reached: {lost}.",

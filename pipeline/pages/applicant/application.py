@@ -73,7 +73,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
             "more_lines": events.more,
             "emails": emails,
             "plans": plans,
-            "contests": [ShownContest.of(each, seen.now) for each in contests],
+            "contests": [ShownContest.of_contest(each, seen.now) for each in contests],
             "contest_until": until,
             "head_seq": job.seq,
             "head_hash": bytes(job.chain_head).hex(),

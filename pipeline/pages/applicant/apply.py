@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from applicants.browser import new_browser_handle, remember_address_in_browser
 from applicants.codes import Requester
 from applicants.models import Applicant
-from applicants.services import remember_applicant_time_zone
+from applicants.preferences import remember_applicant_time_zone
 from jobs.models import Job
 from pipeline.domain.errors import AlreadyApplied, AlreadyDecided, DrawFull, JobNotOpen
 from pipeline.domain.states import Actor, ActorKind, Status

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from applicants import browser
 from applicants.addresses import masked_address
-from applicants.services import remember_applicant_time_zone
+from applicants.preferences import remember_applicant_time_zone
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail.links import LinkedOffer, read_offer_link_token

@@ -19,7 +19,7 @@ from applicants.models import Applicant
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.push.devices import DeviceRefused, add_device, devices_of, remove_device
-from pipeline.push.vapid import is_push_on, site_key_id, site_public_key
+from pipeline.push.vapid import is_push_on, vapid_key_id, vapid_public_key
 from pipeline.wording.english import long_duration
 
 P = ParamSpec("P")
@@ -59,12 +59,12 @@ def _require_push(
 @_require_push
 def my_devices(request: HttpRequest, person: Applicant) -> HttpResponse:
     """Show the devices, and the button that adds this browser."""
-    here, key = device_id_in_browser(request), site_key_id()
+    here, key = device_id_in_browser(request), vapid_key_id()
     devices = [
         {"row": device, "is_here": device.id == here, "is_lost": device.site_key != key}
         for device in devices_of(person.id)
     ]
-    context = {"devices": devices, "site_public_key": site_public_key()}
+    context = {"devices": devices, "vapid_public_key": vapid_public_key()}
     return render(request, "applicant/devices.html", context)
 
 

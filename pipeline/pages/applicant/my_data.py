@@ -17,7 +17,7 @@ from applicants.models import Applicant
 from pipeline.domain.errors import ClockMoving
 from pipeline.pages.access import current_applicant, for_applicants
 from pipeline.privacy.erase import erase_person
-from pipeline.privacy.erase_files import imported_rows_to_erase
+from pipeline.privacy.erase_files import import_file_rows_to_erase
 from pipeline.privacy.my_data import my_data_about
 
 security = logging.getLogger("security")
@@ -55,7 +55,7 @@ def download_my_data(request: HttpRequest) -> HttpResponse:
     """Return all stored data as a JSON file."""
     person = _person_of_my_data(request)
     security.info("my_data.downloaded", extra={"applicant": str(person.id)})
-    imports, files_not_searched = imported_rows_to_erase(person.email)
+    imports, files_not_searched = import_file_rows_to_erase(person.email)
     kept = {
         "taken_at": timezone.now(),
         **my_data_about(person),

@@ -77,7 +77,7 @@ def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
         request,
         "applicant/opening.html",
         "applicant/_opening.html",
-        build=lambda: _opening_context(request, job, opening_form(request), plans, mine),
+        build=lambda: _opening_page_context(request, job, opening_form(request), plans, mine),
         tag=f"{job.seq}-{job.posting.version}-{planned_seats_cache_tag(plans)}-{mine}-{side}-{period}",
         # Not for the public: each change would make every open form ask again, many times a second.
         jobs=[job.id] if person or side[0] else [],
@@ -100,16 +100,16 @@ def show_opening(
     """Render a job's page again with a refused form to apply. It does not update itself."""
     person = current_applicant(request)
     mine = my_live_application(person.id, job.id) if person else None
-    context = _opening_context(request, job, form, planned_seats_of_job(job.id), mine)
+    context = _opening_page_context(request, job, form, planned_seats_of_job(job.id), mine)
     return render(request, "applicant/opening.html", context, status=status)
 
 
-def _opening_context(
+def _opening_page_context(
     request: HttpRequest,
     job: Job,
     form: forms.Form,
     plans: list[PlannedSeats],
-    mine: UUID | None,
+    my_application_id: UUID | None,
 ) -> dict[str, Any]:
     is_staff, is_own = _visitor_of_opening(request, job)
     return {
@@ -118,14 +118,14 @@ def _opening_context(
         "picture": LinePicture.of(job),
         "public_link": f"{settings.SITE_URL}{reverse('opening', args=[job.id])}",
         "recent": recent_waits([job.id]).get(job.id, NOTHING_YET),
-        "prospect": _prospect_in_opening(job),
+        "prospect": _prospect_on_opening_page(job),
         "plans": plans,
         "rules": explain_line(job.policy, job.capacity, draw_time_on_pages(job)),
         "form": form,
         "is_staff": is_staff,
         "is_own": is_own,
         "is_offer_open": job.status == JobStatus.OPEN,
-        "mine": mine,
+        "mine": my_application_id,
     }
 
 
@@ -144,7 +144,7 @@ def _news_of_opening(job: Job) -> str:
     return "A seat is free now." if job.seats_free else "All seats are taken."
 
 
-def _prospect_in_opening(job: Job) -> str:
+def _prospect_on_opening_page(job: Job) -> str:
     """Say how long a person who applies now will probably wait; nothing if a seat is free."""
     if job.status != JobStatus.OPEN or job.seats_free or job.awaits_draw:
         return ""

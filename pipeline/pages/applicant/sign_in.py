@@ -18,7 +18,7 @@ from applicants import browser
 from applicants.codes import LIFETIME, Requester, send_code
 from applicants.forms import AddressForm, CodeForm
 from applicants.models import Applicant
-from applicants.services import remember_applicant_time_zone
+from applicants.preferences import remember_applicant_time_zone
 from applicants.sign_in import CodeRefused, prove_address_to_sign_in
 from pipeline.domain.errors import JobNotFound
 from pipeline.pages.access import current_applicant

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pipeline.background.catalog import paused_catalogued_types
 from pipeline.background.ownership import ids_not_owned
+from pipeline.background.task_actors import names_of_task_actors
 from pipeline.background.task_events import last_task_event_id, task_events_for_people
-from pipeline.background.tasks import names_of_task_actors
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, require_access, switch_current_member

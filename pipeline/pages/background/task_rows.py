@@ -10,7 +10,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from pipeline.background.subjects import Subjects, subjects_of
-from pipeline.background.tasks import names_of_task_actors
+from pipeline.background.task_actors import names_of_task_actors
 from pipeline.pages.background import task_descriptions
 from pipeline.pages.background.error_details import error_details_in_line
 from pipeline.wording.task_words import TASK_STATUS_WORDS

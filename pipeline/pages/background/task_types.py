@@ -16,7 +16,7 @@ from pipeline.background.catalog import (
     catalogued_company_types,
     stopped_catalogued_types,
 )
-from pipeline.background.tasks import names_of_task_actors
+from pipeline.background.task_actors import names_of_task_actors
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import (
     Member,

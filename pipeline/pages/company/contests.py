@@ -87,7 +87,7 @@ def company_contests(request: HttpRequest) -> HttpResponse:
     context = {
         "member": member,
         "may_answer": member.may(Action.ANSWER_CONTEST),
-        "contests": [ShownContest.of(row, now) for row in page.rows],
+        "contests": [ShownContest.of_contest(row, now) for row in page.rows],
         "state": asked if state else "",
         "states": STATE_WORDS.items(),
         "next_url": page_url_with(request, after=encode_cursor(last.asked_at, last.id))
@@ -130,7 +130,7 @@ def answer_application_contest(
         "application": seen.application,
         "job": job,
         "tab": "board",
-        "shown": ShownContest.of(found[0], seen.now),
+        "shown": ShownContest.of_contest(found[0], seen.now),
         "is_closed": job.status == JobStatus.CLOSED,
         "decided_yourself": decider is not None and decider == member.user.id,
         "form": form,

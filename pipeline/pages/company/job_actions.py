@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from jobs.models import Job, JobStatus
 from pipeline.domain.errors import JobNotOpen, LineError
 from pipeline.domain.permissions import Action

@@ -27,7 +27,7 @@ from pipeline.pages.company.job_templates import job_templates_of, own_job_templ
 from pipeline.pages.company.rule_groups import rule_groups
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.company.short_window import short_window_context, warn_of_short_window
-from pipeline.pages.draws import DrawForm, draw_of_form, order_form_values
+from pipeline.pages.draws import DrawForm, draw_form_values_like, draw_of_form
 from pipeline.pages.forms import QUIET_PREVIEW
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
@@ -154,7 +154,7 @@ def _empty_new_job_page(request: HttpRequest) -> HttpResponse:
         like = own_job_template(request, kept)
     posting = like.posting if isinstance(like, Job) else like
     initial = forms.posting_form_values(posting) | forms.policy_form_values(like.policy)
-    initial |= order_form_values(like)
+    initial |= draw_form_values_like(like)
     form = forms.JobForm(initial=initial | {"capacity": like.capacity, "start": JobStatus.DRAFT})
     return _new_job_page(request, form, like.policy, like.capacity)
 

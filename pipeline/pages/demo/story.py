@@ -14,7 +14,7 @@ from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 from pipeline.config.demo_addresses import STORY_PEOPLE, demo_address
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.mail.dev_mailbox import newest_dev_mails

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -18,15 +17,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job
 from pipeline.background.errors import WorkError
-from pipeline.background.schedules import (
-    Plan,
-    change_company_schedule,
-    create_company_schedule,
-    delete_company_schedule,
-)
 from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.database.instants import database_now
-from pipeline.domain.errors import ScheduleNotFound
 from pipeline.domain.permissions import Action
 from pipeline.exports.formats import TYPES, formatted_csv_lines
 from pipeline.pages.access import for_members, own_job
@@ -52,14 +44,17 @@ from pipeline.reports.read import (
     read_report,
     read_reports,
 )
-from pipeline.reports.schedule import report_schedule_id, report_schedule_of
+from pipeline.reports.schedule import (
+    delete_report_schedule,
+    report_schedule_of,
+    schedule_reports,
+)
 from pipeline.stats.job_week import DAYS, Week
 from tasks.errors import TaskError
 from tasks.models.statuses import Status
 
 PAGE = 26  # half a year
 CHOICES = 12  # past weeks for which the page offers a report
-MONDAY_MORNING = "0 8 * * 1"
 LIST_COLUMNS = {
     "applied": "Applied",
     "offered": "Offered",
@@ -209,38 +204,18 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Start or stop making the report every Monday at 08:00."""
     member, job = own_job(request, job_id, Action.MANAGE_SCHEDULES)
-    actor, own = f"member:{member.user.id}", report_schedule_id(job.id)
+    actor = f"member:{member.user.id}"
     try:
         if request.POST.get("do") == "stop":
-            with suppress(ScheduleNotFound):
-                delete_company_schedule(company_id=job.company_id, schedule_id=own, actor=actor)
+            delete_report_schedule(job.company_id, job.id, actor=actor)
             done = "Reports are no longer made on Mondays. Existing reports stay here."
         else:
-            _schedule_reports(job, actor)
+            schedule_reports(job, zone=timezone.get_current_timezone_name(), actor=actor)
             done = "A report of the past week is made every Monday."
         messages.success(request, done)
     except (TaskError, WorkError) as error:
         messages.error(request, str(error))
     return redirect("reports", job_id=job.id)
-
-
-def _schedule_reports(job: Job, actor: str) -> None:
-    """Create the schedule, or switch an existing one on, in the member's time zone."""
-    zone = timezone.get_current_timezone_name()
-    plan = Plan(
-        name=f"Weekly report of {job.posting.title}"[:200],
-        cron=MONDAY_MORNING,
-        type_key=KEY,
-        zone=zone,
-        payload={"job_id": str(job.id), "zone": zone},
-    )
-    own, company_id = report_schedule_id(job.id), job.company_id
-    made = create_company_schedule(company_id=company_id, plan=plan, schedule_id=own, actor=actor)
-    if (made.zone, made.enabled) != (zone, True):
-        changes = {"zone": zone, "payload": plan.payload, "cron": plan.cron, "enabled": True}
-        change_company_schedule(
-            company_id=company_id, schedule_id=own, changes=changes, actor=actor
-        )
 
 
 def _read_report_of_week(job: Job, week: str) -> ReportWithNeighbours:

@@ -20,8 +20,8 @@ from pipeline.database.instants import database_now
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.event_rows import EventRow, row_of_event
-from pipeline.pages.history.timeline import timeline_number
 from pipeline.pages.line_picture import LinePicture
+from pipeline.pages.page_urls import page_seq_in_url
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.event_trees import names_in_event_trees
 from pipeline.selectors.past_states import (
@@ -84,7 +84,7 @@ def replay(request: HttpRequest, job_id: UUID) -> HttpResponse:
         return _replay_picture(request, job, asked)
     moment, problem = _moment_to_replay(job, asked)
     wanted = request.GET.get("with", "").strip()
-    seq, other, why_not = timeline_number(wanted), None, ""
+    seq, other, why_not = page_seq_in_url(request, "with"), None, ""
     if seq is not None and 1 <= seq <= moment.head:
         other = past_state_of(job.id, seq=seq, shown=0)
     elif wanted:
@@ -140,7 +140,7 @@ def _requested_replay(request: HttpRequest) -> Asked:
     text = request.GET.get("at", "").strip()
     if not text:
         wanted = request.GET.get("seq", "").strip()
-        seq = timeline_number(wanted)
+        seq = page_seq_in_url(request, "seq")
         return Asked(seq=seq, problem=NO_EVENT if wanted and seq is None else "")
     try:
         at = parse_datetime(text)

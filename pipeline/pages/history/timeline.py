@@ -18,6 +18,7 @@ from pipeline.files.write import FILE_KEPT_DAYS
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.event_rows import event_rows_of_job
 from pipeline.pages.live_page import live_page
+from pipeline.pages.page_urls import page_id_in_url, page_seq_in_url
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.event_trees import (
     MOST_COUNTED,
@@ -41,7 +42,6 @@ PREPARED = {
     "applications.csv": "Prepare all applications (CSV)",
     "applications.jsonl": "Prepare all applications (JSON lines)",
 }
-MOST_SEQ = 2**63 - 1
 
 
 @require_safe
@@ -59,10 +59,10 @@ def timeline(request: HttpRequest, job_id: UUID) -> HttpResponse:
     kind = request.GET.get("event", "")
     wanted = Wanted(
         event=EventType(kind) if kind in EventType.__members__ else None,
-        application_id=timeline_id(request.GET.get("application")),
-        cause_seq=timeline_number(request.GET.get("cause")),
+        application_id=page_id_in_url(request, "application"),
+        cause_seq=page_seq_in_url(request, "cause"),
     )
-    before = timeline_number(request.GET.get("before"))
+    before = page_seq_in_url(request, "before")
     live = [job.id] if before is None else []
     return live_page(
         request,
@@ -125,18 +125,3 @@ def _timeline_url(job_id: UUID, request: HttpRequest, **changed: object) -> str:
     query = {name: value for name, value in (kept | changed).items() if value}
     address = reverse("timeline", args=[job_id])
     return f"{address}?{urlencode(query)}" if query else address
-
-
-def timeline_number(text: str | None) -> int | None:
-    """Parse a seq from a URL, or return None."""
-    if text and text.isascii() and text.isdigit() and len(text) < 100:
-        return min(int(text), MOST_SEQ)
-    return None
-
-
-def timeline_id(text: str | None) -> UUID | None:
-    """Parse an id from a URL, or return None."""
-    try:
-        return UUID(text) if text else None
-    except ValueError:
-        return None

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from jobs.companies import require_second_step_in_company
 from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
 from jobs.models import Membership, Role
-from jobs.team import add_member, change_team_role, member_of, remove_member, team_of
+from jobs.team import add_team_member, change_team_role, member_of, remove_team_member, team_of
 from pipeline.domain.permissions import Action
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.access import (
@@ -99,7 +99,7 @@ def _add_team_member(request: HttpRequest, owner: Member, form: AddMemberForm) -
         return False
     given = form.cleaned_data
     try:
-        added = add_member(
+        added = add_team_member(
             company_id=owner.company.id, email=given["email"], role=Role(given["role"])
         )
     except AlreadyMember:
@@ -136,7 +136,7 @@ def _change_team_member(request: HttpRequest, owner: Member, colleague: Membersh
     company, email = owner.company, colleague.user.email
     try:
         if removes:
-            remove_member(company_id=company.id, membership_id=colleague.id)
+            remove_team_member(company_id=company.id, membership_id=colleague.id)
             messages.success(request, f"{email} removed from the team of {company.name}.")
             return redirect("account" if colleague.user_id == owner.user.id else "team")
         role = Role(form.cleaned_data["role"])

@@ -31,7 +31,7 @@ from jobs.models import Job
 from pipeline.audit.anchors import append_anchors
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.services.apply import apply
-from applicants.services import find_or_create_applicant
+from applicants.people import find_or_create_applicant
 job = Job.objects.filter(status="OPEN").latest("seq")
 for number in range(5):
     person = find_or_create_applicant(f"{sys.argv[1]}{number}@example.org")

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from applicants.models import Applicant
-from applicants.services import remember_applicant_time_zone
+from applicants.preferences import remember_applicant_time_zone
 from pipeline.domain.states import Outcome
 from pipeline.mail.links import MAX_AGE, LinkedOffer, make_offer_link_token
 from pipeline.services.lifecycle import close_job

@@ -42,7 +42,7 @@ def test_the_page_says_what_to_do_without_javascript_and_names_the_sites_key(
     assert "or JavaScript is off" in text_of(answer)
     assert "home screen" in text_of(answer)
     assert "No device shows notifications yet." in text_of(answer)
-    key = answer.context["site_public_key"]
+    key = answer.context["vapid_public_key"]
     assert len(raw(key)) == 65
     assert f'data-site-key="{key}" hidden' in answer.content.decode()
 

@@ -40,6 +40,7 @@ from pipeline.line.company_clock import read_company_clock
 from pipeline.models import Contest
 from pipeline.selectors.contests import ContestState, contests_of_company
 from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.page import Page
 from pipeline.services.answer_contest import answer_contest
 from pipeline.services.contest import contest
 
@@ -86,9 +87,7 @@ class Contests(Endpoint):
             after=after,
             limit=page_limit(request),
         )
-        return endpoint_answer(
-            request, paginated(page, lambda each: contest_out(each, now), contest_cursor)
-        )
+        return endpoint_answer(request, _contests_out(page, now))
 
     @describes(
         "contest",
@@ -173,14 +172,15 @@ class CompanyContests(Endpoint):
             after=after,
             limit=page_limit(request),
         )
-        return endpoint_answer(
-            request, paginated(page, lambda each: contest_out(each, now), contest_cursor)
-        )
+        return endpoint_answer(request, _contests_out(page, now))
 
 
-def contest_cursor(row: Contest) -> str:
-    """Return the cursor of the page after a contest."""
-    return encode_cursor(row.asked_at, row.id)
+def _contests_out(page: Page[Contest], now: datetime) -> dict[str, Any]:
+    return paginated(
+        page,
+        lambda each: contest_out(each, now),
+        lambda each: encode_cursor(each.asked_at, each.id),
+    )
 
 
 def contest_out(row: Contest, now: datetime) -> ContestOut:

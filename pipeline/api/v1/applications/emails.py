@@ -62,11 +62,8 @@ class ApplicationEmails(Endpoint):
         received_application(caller_of(request), application_id, Action.READ_COMPANY)
         after: Any = page_cursor_place(request, datetime, UUID)
         page = emails_page_of_application(application_id, after=after, limit=page_limit(request))
-
-        def application_email_cursor_after(email: SentEmail) -> str:
-            return encode_cursor(email.row.created_at, email.id)
-
-        return endpoint_answer(request, paginated(page, email_out, application_email_cursor_after))
+        rows = paginated(page, email_out, lambda sent: encode_cursor(sent.row.created_at, sent.id))
+        return endpoint_answer(request, rows)
 
 
 class SendEmailAgain(Endpoint):

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from rest_framework.response import Response
 
-from jobs.policies import misses_left
+from jobs.policies import misses_left_under_policy
 from pipeline.api.v1.outputs import ActorRef, Count, output_if_ahead
 from pipeline.domain.states import Outcome, Reason, Status
 from pipeline.models import Application
@@ -110,7 +110,7 @@ def application_out(
         "position": seen.position,
         "people_waiting": seen.people_waiting,
         "decay_count": row.decay_count,
-        "decays_left": misses_left(seen.max_decays, row.decay_count),
+        "decays_left": misses_left_under_policy(seen.max_decays, row.decay_count),
         "acknowledge_by": row.acknowledge_by,
         "eligible_at": output_if_ahead(row.eligible_at, seen.now),
         "not_before": output_if_ahead(row.not_before, seen.now),

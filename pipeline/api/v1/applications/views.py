@@ -107,7 +107,7 @@ class JobApplications(JobApplicationList):
         if isinstance(caller, CompanyCaller):
             _, job = own_job(caller, job_id, Action.SUBMIT_APPLICATION)
             given = endpoint_body(request, SubmissionIn)
-            person = _applicant_to_submit(caller, given)
+            person = _applicant_of_submitted_application(caller, given)
             name = given.get("name") or (person.name if person else "")
         else:
             applicant = authorize_person(caller, Action.APPLY)
@@ -272,7 +272,9 @@ def _answer_unverified_application(
     return Response({"detail": TAKEN}, status=202)
 
 
-def _applicant_to_submit(caller: CompanyCaller, given: dict[str, Any]) -> Applicant | None:
+def _applicant_of_submitted_application(
+    caller: CompanyCaller, given: dict[str, Any]
+) -> Applicant | None:
     """Return the person whom a company submits by id, if it already knows them."""
     if "applicant_id" not in given:
         return None

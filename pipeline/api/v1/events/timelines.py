@@ -75,12 +75,13 @@ def _timeline_answer(
     request: Request, caller: Caller, page: Page[Event], *, by_seq: bool
 ) -> Response:
     reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
-
-    def timeline_cursor_after(event: Event) -> str:
-        place = () if by_seq else (logged_time(event.at), str(event.job_id))
-        return encode_cursor(*place, event.seq)
-
     listing = paginated(
-        page, lambda event: event_with_sentence_out(event, reader), timeline_cursor_after
+        page,
+        lambda event: event_with_sentence_out(event, reader),
+        lambda event: (
+            encode_cursor(event.seq)
+            if by_seq
+            else encode_cursor(logged_time(event.at), str(event.job_id), event.seq)
+        ),
     )
     return endpoint_page_answer(request, listing)

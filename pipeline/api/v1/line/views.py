@@ -247,7 +247,8 @@ def _line_etag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
 
 
 def _waitlist_in_line_view(page: Page[SeenApplication]) -> dict[str, Any]:
-    def line_cursor_after(seen: SeenApplication) -> str:
-        return encode_cursor(seen.application.ticket or 0, seen.application.tie or 0)
-
-    return paginated(page, application_out, line_cursor_after)
+    return paginated(
+        page,
+        application_out,
+        lambda seen: encode_cursor(seen.application.ticket or 0, seen.application.tie or 0),
+    )

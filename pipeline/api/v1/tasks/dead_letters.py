@@ -26,7 +26,6 @@ from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
 from pipeline.api.v1.tasks.inputs import TaskReplayIn, TaskReplaysIn
 from pipeline.api.v1.tasks.outputs import ReplayedOut, TaskOut, task_out
-from pipeline.api.v1.tasks.views import task_cursor_after
 from pipeline.background.dead_letters import (
     dead_letters_of,
     replay_company_dead_letter,
@@ -34,6 +33,7 @@ from pipeline.background.dead_letters import (
 )
 from pipeline.background.tasks import task_of
 from pipeline.domain.permissions import Action
+from pipeline.selectors.cursors import encode_cursor
 from tasks import dead_letters
 
 
@@ -58,7 +58,8 @@ class DeadLetters(Endpoint):
             after=page_cursor_id(request),
             limit=page_limit(request),
         )
-        return endpoint_page_answer(request, paginated(page, task_out, task_cursor_after))
+        rows = paginated(page, task_out, lambda task: encode_cursor(str(task.id)))
+        return endpoint_page_answer(request, rows)
 
 
 class ReplayDeadLetter(Endpoint):

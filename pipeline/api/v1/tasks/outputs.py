@@ -10,7 +10,7 @@ from uuid import UUID
 from pipeline.api.v1.outputs import Count
 from pipeline.api.v1.tasks.inputs import OF_A_REQUEST
 from pipeline.background.catalog import KnownType
-from pipeline.background.tasks import names_of_task_actors, task_actor_parts
+from pipeline.background.task_actors import names_of_task_actors, task_actor_parts
 from tasks.models import EventKind, Task, TaskEvent
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
 from tasks.payloads import redact_payload

@@ -14,7 +14,7 @@ from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.tasks.outputs import TaskTypeOut, TaskTypesOut, task_type_out
 from pipeline.background.catalog import KnownType, catalogued_type, catalogued_types
 from pipeline.background.start import types_to_start
-from pipeline.background.tasks import names_of_task_actors
+from pipeline.background.task_actors import names_of_task_actors
 from pipeline.domain.errors import TaskTypeNotFound
 from pipeline.domain.permissions import Action
 from tasks import control

@@ -84,7 +84,9 @@ class Tasks(Endpoint):
         )
         paused = paused_types_among(company_id, page.rows)
         shape = partial(task_out, paused=paused)
-        return endpoint_page_answer(request, paginated(page, shape, task_cursor_after))
+        return endpoint_page_answer(
+            request, paginated(page, shape, lambda task: encode_cursor(str(task.id)))
+        )
 
     @describes(
         "start_task",
@@ -221,11 +223,6 @@ class TaskStats(Endpoint):
                 "server_time": database_now(),
             }
         )
-
-
-def task_cursor_after(task: Task) -> str:
-    """Return the cursor of the page that starts after a task."""
-    return encode_cursor(str(task.id))
 
 
 def _start_tasks_of_caller(

@@ -1,18 +1,14 @@
-"""Services of people: found or created by address, their time zone and reminders."""
+"""People who apply: found or created by their address."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection
 from typing import Any
 from uuid import UUID, uuid4
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from applicants.addresses import checked_address
 from applicants.models import ERASED, Applicant
 from tasks.sql.prepared import PreparedStatement, prepared_row
-
-security = logging.getLogger("security")
 
 
 def find_or_create_applicant(email: str) -> Applicant:
@@ -72,25 +68,6 @@ def find_or_create_applicants(emails: Collection[str]) -> dict[str, UUID]:
         wanted: dict[str, Any] = {"ids": [uuid4() for _ in missing], "emails": missing}
         found |= dict(_FIND_OR_CREATE_MANY.all(**wanted))
     return found
-
-
-def remember_applicant_time_zone(applicant_id: UUID, zone: str) -> None:
-    """Store the time zone of a person's browser, for times in emails; ignore an unknown one.
-
-    UTC is ignored too: it is the default for a browser without a zone.
-    """
-    try:
-        is_known = zone != "UTC" and bool(ZoneInfo(zone))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        is_known = False
-    if is_known:
-        Applicant.objects.filter(id=applicant_id).exclude(time_zone=zone).update(time_zone=zone)
-
-
-def stop_reminders_to_applicant(applicant_id: UUID) -> None:
-    """Stop reminders of deadlines to a person. Doing so twice is harmless."""
-    if Applicant.objects.filter(id=applicant_id, reminders=True).update(reminders=False):
-        security.info("reminders.stopped", extra={"applicant": str(applicant_id)})
 
 
 def applicant_exists(applicant_id: UUID) -> bool:

@@ -1,0 +1,30 @@
+"""Preferences of people who apply: the time zone of their emails, and reminders."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from applicants.models import Applicant
+
+security = logging.getLogger("security")
+
+
+def remember_applicant_time_zone(applicant_id: UUID, zone: str) -> None:
+    """Store the time zone of a person's browser, for times in emails; ignore an unknown one.
+
+    UTC is ignored too: it is the default for a browser without a zone.
+    """
+    try:
+        is_known = zone != "UTC" and bool(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        is_known = False
+    if is_known:
+        Applicant.objects.filter(id=applicant_id).exclude(time_zone=zone).update(time_zone=zone)
+
+
+def stop_reminders_to_applicant(applicant_id: UUID) -> None:
+    """Stop reminders of deadlines to a person. Doing so twice is harmless."""
+    if Applicant.objects.filter(id=applicant_id, reminders=True).update(reminders=False):
+        security.info("reminders.stopped", extra={"applicant": str(applicant_id)})
