@@ -56,9 +56,9 @@ def demo_sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def _misbehave_in_demo(how: str | None) -> None:
     if how == "fail":
-        raise RuntimeError("told to fail")
+        raise RuntimeError("on purpose: this task was told to fail")
     if how == "fatal":
-        raise Fatal("told to fail without a retry")
+        raise Fatal("on purpose: this task was told to fail without a retry")
     if how == "retry":
         raise Retry("told to try again", after_seconds=1)
     if how == "discard":

@@ -9,6 +9,10 @@ from tests.browser.site import OpenPage, Site
 
 pytestmark = pytest.mark.slow
 
+GROUND = "part => getComputedStyle(part).backgroundColor"
+INK = "part => getComputedStyle(part).color"
+INKS = f"parts => [...new Set(parts.map({INK}))]"
+
 
 @pytest.mark.parametrize(
     ("kind", "dark"), [("desktop", False), ("desktop", True), ("narrow", False)]
@@ -24,5 +28,11 @@ def test_the_documentation_can_be_used_by_everybody(
     shot(page, f"api-docs-{kind}-{'dark' if dark else 'light'}")
     no_sideways_scroll(page)
     axe(page, apart_from="aria-allowed-role")  # the library has a second main, which we demote
+    for stamp in page.locator(".info .title small pre").all():  # white on the ground of its frame
+        assert stamp.evaluate(GROUND) == "rgba(0, 0, 0, 0)"
+    page.locator(".opblock-summary-control").first.click()
+    page.locator(".opblock .headers").first.wait_for()
+    inks = page.locator(".opblock .headers td").evaluate_all(INKS)
+    assert inks == [page.locator("#swagger-ui").evaluate(INK)]
     page.get_by_role("link", name="Next in Line").click()
     page.wait_for_url("**/")

@@ -233,7 +233,7 @@ def test_an_applicant_passes_the_next_turn(page: Page, site: Site, world: World)
     they.press("Pass my next turn")
     shows(page, "Saved. You pass your next turn, and keep your place in line.")
     assert factories.fresh(waiting).pass_next
-    they.follow("You pass your turn…")
+    they.follow("Take back my pass…")
     they.press("I want my next turn")
 
     shows(page, "Saved. You will be offered a seat when it is your turn.")

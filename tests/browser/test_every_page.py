@@ -178,8 +178,8 @@ ONLY_POSTED_TO = set(
 NO_PAGES = set(
     """
     export favicon import_refused import_sample left_icon manifest my_data_download
-    my_deadline_file my_line_log my_receipt_file qr_code receipt_keys report_csv robots stored_file
-    service_worker
+    my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
+    robots stored_file service_worker
     """.split()
 )
 # Pages of the library for accounts that no link leads to, or that have no HTML.

@@ -15,12 +15,14 @@ from playwright.sync_api import Page, expect
 from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.models import Application
 from pipeline.services.defer import defer
+from pipeline.services.pass_offer import pass_offer
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
 from tests.browser.site import OpenPage, Site
 from tests.browser.test_every_page import ANYBODY, APPLICANT
 from tests.browser.world import World
 from tests.support import factories
 from tests.support.accounts import member_of
+from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.slow
 TOKYO = ZoneInfo("Asia/Tokyo")
@@ -51,6 +53,23 @@ def test_the_deadline_is_in_local_time_on_the_first_page(
     expect(shown).to_have_text(f"{until:%a} {until.day} {until:%b, %H:%M} (Tokyo)")
     expect(shown).to_have_attribute("title", re.compile(rf"{until:%H:%M:%S} \(Tokyo\)$"))
     expect(page.locator("footer")).to_contain_text("Asia/Tokyo")
+
+
+def test_the_link_of_an_offer_that_is_over_says_the_next_one_in_local_time(
+    browser_page: OpenPage, site: Site
+) -> None:
+    job = factories.job(acknowledge_first_seat=True, cooldown_seconds=86_400)
+    missed, passed = factories.application(job), factories.application(job)
+    links = [link_of(missed)]
+    let_time_pass(job, 2 * factories.WINDOW)
+    factories.settle_all()
+    links.append(link_of(passed))
+    pass_offer(application_id=passed.id, actor=factories.owner_of(passed))
+
+    for link in links:
+        page = browser_page(timezone_id="Pacific/Auckland")
+        page.goto(link)
+        assert zones_shown(page) == {"Auckland"}
 
 
 def test_the_deadline_is_the_largest_thing_on_every_page_that_has_one(

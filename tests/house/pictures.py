@@ -19,7 +19,8 @@ from typing import NamedTuple
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = Path("/usr/bin/chromium")
+SHELL = Path("/usr/bin/chromium-headless-shell")  # the same without windows, if it is there
 MOVING_JOB = "Boatbuilder"
 WIDE, FILMED, NARROW = 1280, 760, 360
 TALL = 4_000  # no need to scroll
@@ -62,13 +63,14 @@ class Frame(NamedTuple):
 
 def take_pictures(owners_link: str, applicants_link: str) -> None:
     """Take all pictures again."""
+    program = str(SHELL if SHELL.exists() else CHROMIUM)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         with opened(browser, owners_link, WIDE) as page:
             board = address_of_job(page, MOVING_JOB)
             shoot(page, board, "pipeline")
             head = int(page.locator("#rewind-seq").get_attribute("max") or 1)
-            shoot(page, f"{board}replay/?seq={head - EVENTS}", "replay")
+            shoot(page, f"{board}replay/?seq={max(1, head - EVENTS)}", "replay")
             shoot(page, "/company/work/", "work")
         with opened(browser, applicants_link, NARROW) as page:
             shoot(page, "/me/", "my-turn", is_whole=False)

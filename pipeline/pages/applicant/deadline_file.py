@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
-from pipeline.mail.links import LinkedOffer
+from pipeline.domain.errors import ApplicationNotFound
+from pipeline.mail.links import LinkedOffer, read_offer_link_token
 from pipeline.notifications.message_parts import CalendarNote
 from pipeline.notifications.rendering import rendered_calendar_entry
 from pipeline.pages.access import for_applicants, own_application
+from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_current_offer
 
@@ -21,15 +24,36 @@ from pipeline.selectors.my_applications import my_current_offer
 def download_my_deadline(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Return the entry that the emails about the offer contain, too; without an offer, go back."""
     _, seen = own_application(request, application_id)
-    deadline, seq = seen.application.acknowledge_by, my_current_offer(application_id)
-    if deadline is None or deadline <= seen.now or seq is None:
+    seq = my_current_offer(application_id)
+    if seq is None or not _is_open(seen):
         return redirect("my_application", application_id)
+    return _deadline_file(seen, LinkedOffer(application_id, seq))
+
+
+@require_safe
+def download_offer_deadline(request: HttpRequest, token: str) -> HttpResponse:
+    """Return the same for the link of an offer's email; if the offer is over, go to its page."""
+    offer = read_offer_link_token(token)
+    if offer is not None:
+        with suppress(ApplicationNotFound):
+            seen = read_application(offer.application_id)
+            if _is_open(seen) and my_current_offer(offer.application_id) == offer.seq:
+                return _deadline_file(seen, offer)
+    return redirect("confirm_offer", token)
+
+
+def _is_open(seen: SeenApplication) -> bool:
+    deadline = seen.application.acknowledge_by
+    return deadline is not None and deadline > seen.now
+
+
+def _deadline_file(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse:
     title = read_job(seen.application.job_id).posting.title
     text = rendered_calendar_entry(
         f"Your turn: confirm your seat for “{title}”",
         CalendarNote(sequence=int(seen.application.deadline_extended)),
-        offer=LinkedOffer(application_id, seq),
-        deadline=deadline,
+        offer=offer,
+        deadline=seen.application.acknowledge_by,
         now=seen.now,
     )
     response = HttpResponse(text, content_type="text/calendar; charset=utf-8")

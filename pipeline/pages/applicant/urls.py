@@ -52,6 +52,11 @@ urlpatterns = [
     path(f"{_MINE}withdraw/", application.withdraw_my_application, name="withdraw_mine"),
     path("confirm/", confirm.confirm_by_button, name="take_offer"),
     path("confirm/<str:token>/", confirm.confirm_offer, name="confirm_offer"),
+    path(
+        "confirm/<str:token>/deadline.ics",
+        deadline_file.download_offer_deadline,
+        name="offer_deadline_file",
+    ),
     path("privacy/", privacy.privacy, name="privacy"),
     path("me/data/", my_data.my_data, name="my_data"),
     path("me/data/download/", my_data.download_my_data, name="my_data_download"),

@@ -8,10 +8,12 @@ import pytest
 from django.test import Client
 from icalendar import Calendar
 
+from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.models import Application
+from pipeline.selectors.my_applications import my_current_offer
 from pipeline.services.extend import extend_deadline
 from tests.support import factories
-from tests.support.applicants import confirm, mine, owner_signed_in
+from tests.support.applicants import confirm, mine, owner_signed_in, who
 from tests.support.clock import let_time_pass
 from tests.support.pages import page_of
 
@@ -22,6 +24,12 @@ FILE = "deadline.ics"
 @pytest.fixture
 def offered() -> Application:
     return factories.application(factories.job(acknowledge_first_seat=True))
+
+
+def link_of(application: Application) -> str:
+    seq = my_current_offer(application.id)
+    assert seq
+    return f"/confirm/{make_offer_link_token(LinkedOffer(application.id, seq))}/"
 
 
 def entry_in(client: Client, application: Application) -> Calendar:
@@ -67,6 +75,31 @@ def test_without_an_open_offer_it_leads_back(offered: Application) -> None:
         assert mine(application, FILE) not in page_of(
             owner_signed_in(application), mine(application)
         )
+
+
+def test_the_link_of_the_offers_email_leads_to_the_same_entry(
+    visitor: Client, offered: Application
+) -> None:
+    link = link_of(offered)
+
+    assert f"{link}{FILE}" in page_of(visitor, link)
+    answer = visitor.get(f"{link}{FILE}")
+
+    assert answer.content == owner_signed_in(offered).get(mine(offered, FILE)).content
+    assert "no-store" in answer["Cache-Control"]
+    assert who(visitor) is None
+
+
+def test_a_link_that_is_over_or_wrong_leads_to_what_it_says(
+    visitor: Client, offered: Application
+) -> None:
+    link = link_of(offered)
+    confirm(offered)
+
+    for each in (link, "/confirm/garbage/"):
+        answer = visitor.get(f"{each}{FILE}")
+        assert (answer.status_code, answer["Location"]) == (302, each)
+        assert FILE not in visitor.get(each).content.decode()
 
 
 def test_others_do_not_get_it(visitor: Client, offered: Application) -> None:
