@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -25,9 +26,10 @@ def download_my_deadline(request: HttpRequest, application_id: UUID) -> HttpResp
     """Return the entry that the emails about the offer contain, too; without an offer, go back."""
     _, seen = own_application(request, application_id)
     seq = my_current_offer(application_id)
-    if seq is None or not _is_open(seen):
+    deadline = _open_deadline(seen)
+    if seq is None or deadline is None:
         return redirect("my_application", application_id)
-    return _deadline_file(seen, LinkedOffer(application_id, seq))
+    return _deadline_file(seen, LinkedOffer(application_id, seq), deadline)
 
 
 @require_safe
@@ -37,23 +39,24 @@ def download_offer_deadline(request: HttpRequest, token: str) -> HttpResponse:
     if offer is not None:
         with suppress(ApplicationNotFound):
             seen = read_application(offer.application_id)
-            if _is_open(seen) and my_current_offer(offer.application_id) == offer.seq:
-                return _deadline_file(seen, offer)
+            deadline = _open_deadline(seen)
+            if deadline and my_current_offer(offer.application_id) == offer.seq:
+                return _deadline_file(seen, offer, deadline)
     return redirect("confirm_offer", token)
 
 
-def _is_open(seen: SeenApplication) -> bool:
+def _open_deadline(seen: SeenApplication) -> datetime | None:
     deadline = seen.application.acknowledge_by
-    return deadline is not None and deadline > seen.now
+    return deadline if deadline and deadline > seen.now else None
 
 
-def _deadline_file(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse:
+def _deadline_file(seen: SeenApplication, offer: LinkedOffer, deadline: datetime) -> HttpResponse:
     title = read_job(seen.application.job_id).posting.title
     text = rendered_calendar_entry(
         f"Your turn: confirm your seat for “{title}”",
         CalendarNote(sequence=int(seen.application.deadline_extended)),
         offer=offer,
-        deadline=seen.application.acknowledge_by,
+        deadline=deadline,
         now=seen.now,
     )
     response = HttpResponse(text, content_type="text/calendar; charset=utf-8")
