@@ -138,7 +138,7 @@ def test_who_has_no_turn_left_cannot_ask_and_nobody_asks_without_end() -> None:
     _, (first, second, _) = offered_first()
     passes(first)
 
-    with pytest.raises(NotPassable, match="passed 1 turn, .* pass 1"):
+    with pytest.raises(NotPassable, match=r"passed 1 turn, .* pass 1"):
         passes_next(first)
     with pytest.raises(IllegalMove):
         passes_next(second)  # it has an offer
