@@ -17,8 +17,8 @@ from django.http import HttpRequest
 
 from jobs.models import ApiKey, Company, Job, Membership, User
 from tasks.readonly_admin import (
-    AdminPaginator,
     ReadonlyAdmin,
+    ReadonlyAdminPaginator,
     readonly_admin_hex_column,
     search_readonly_admin,
 )
@@ -52,7 +52,7 @@ class StaffAccountAdmin(UserAdmin):
     """Staff accounts. To close one, clear "active" rather than delete it: logs may refer to it."""
 
     add_form = NewUserAdminForm
-    paginator = AdminPaginator
+    paginator = ReadonlyAdminPaginator
     show_full_result_count = False
     ordering = ("-id",)
     sortable_by: ClassVar[tuple[str, ...]] = ()

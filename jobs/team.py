@@ -61,7 +61,7 @@ def team_of(company_id: UUID) -> list[Membership]:
     return sorted(members, key=lambda member: ranks.index(Role(member.role)))
 
 
-def member_of(company_id: UUID, membership_id: int) -> Membership:
+def team_member_of(company_id: UUID, membership_id: int) -> Membership:
     """Return a member of a company with their account, in one query. Raises MemberNotFound."""
     team = Membership.objects.filter(company_id=company_id).select_related("user")
     member = team.filter(id=membership_id).first()

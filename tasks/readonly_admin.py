@@ -14,7 +14,7 @@ from django.http import HttpRequest
 MOST_LISTED = 1_000
 
 
-class AdminPaginator(Paginator):
+class ReadonlyAdminPaginator(Paginator):
     """Paginator of the first rows of a list. It counts only as far as it shows."""
 
     @cached_property
@@ -27,7 +27,7 @@ class AdminPaginator(Paginator):
 class ReadonlyAdmin(admin.ModelAdmin):
     """Read-only rows. Only services change them: they check and log every change."""
 
-    paginator = AdminPaginator
+    paginator = ReadonlyAdminPaginator
     show_full_result_count = False
     list_per_page = 50
     sortable_by: ClassVar[tuple[str, ...]] = ()  # sorting by a column without an index reads all

@@ -115,14 +115,14 @@ def received_application(
     return authorize_company(caller, action), facts
 
 
-def seen_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
+def visible_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
     """Return an application that the caller sent or received, to read only."""
     facts = _accessible_application(caller, application_id)
     authorize(caller, Action.READ_APPLICATION)
     return facts
 
 
-def known_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
+def visible_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
     """Return the caller, or one of their company's applicants. Raises ApplicantNotFound."""
     authorize(caller, Action.READ_APPLICANT)
     if isinstance(caller, CompanyCaller):

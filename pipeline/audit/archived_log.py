@@ -72,10 +72,10 @@ def replay_archived_log(
     BadArchive; NoSuchMoment before the first event; FutureMoment after the last one.
     """
 
-    def is_later(row: LogEntry) -> bool:
+    def is_archived_row_later(row: LogEntry) -> bool:
         return bool(seq is not None and row.seq > seq) or bool(as_of and row.at > as_of)
 
-    header, fold = _fold_archived_log(path, is_later)
+    header, fold = _fold_archived_log(path, is_archived_row_later)
     if fold.seq == 0 or fold.at is None:
         raise NoSuchMoment
     if seq is not None and seq > fold.seq:

@@ -17,7 +17,7 @@ from pipeline.audit.draw_fold import DrawFold
 from pipeline.audit.lost_places_fold import LostPlacesFold, Place
 from pipeline.audit.passes_fold import pass_fault
 from pipeline.audit.planned_seats_fold import PlannedSeatsFold
-from pipeline.audit.wishes_fold import AcceptedWishes, FoldedWish, wish_fault
+from pipeline.audit.wishes_fold import AcceptedWishesFold, FoldedWish, wish_fault
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.states import (
     EVENTS,
@@ -98,7 +98,7 @@ class LogFold:
         self.planned = PlannedSeatsFold()
         self.draw = DrawFold(job_id)
         self.contests = ContestsFold()
-        self.accepted = AcceptedWishes()
+        self.accepted = AcceptedWishesFold()
         self.lost_places = LostPlacesFold()
 
     def refuse_unfinished(self) -> None:

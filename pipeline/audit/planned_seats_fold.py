@@ -11,7 +11,7 @@ from pipeline.domain.states import PLANNED_SEATS, ActorKind, EventType
 from pipeline.models import MOST_TIMES, Event
 
 
-class PlannedSeatsChange(NamedTuple):
+class FoldedSeatsChange(NamedTuple):
     """Change of a job's number of seats by a plan."""
 
     seq: int
@@ -30,7 +30,7 @@ class PlannedSeatsFold:
 
     def __init__(self) -> None:
         # What each plan has changed, oldest first, and every number of seats that the job has had.
-        self.changes: dict[UUID, list[PlannedSeatsChange]] = {}
+        self.changes: dict[UUID, list[FoldedSeatsChange]] = {}
         self.capacities: set[int] = set()
 
     def check_job_event(self, event: Event, before: int) -> str:
@@ -50,7 +50,7 @@ class PlannedSeatsFold:
             return ""
         latest = max((each[-1].effective_at for each in self.changes.values()), default=None)
         done = self.changes.setdefault(UUID(event.data[PLANNED_SEATS]), [])
-        done.append(PlannedSeatsChange(event.seq, event.effective_at, before, after))
+        done.append(FoldedSeatsChange(event.seq, event.effective_at, before, after))
         in_order = (latest or event.effective_at) <= event.effective_at <= event.at
         if not in_order or len(done) > MOST_TIMES:
             return "planned seats change in the order of their times, when due"

@@ -95,7 +95,7 @@ def _fault_of_persons_wish(
     return ""
 
 
-class AcceptedWishes:
+class AcceptedWishesFold:
     """Promotions of people who had accepted a seat in advance, and what follows each at once."""
 
     def __init__(self) -> None:

@@ -94,13 +94,13 @@ def exported_rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
     """
 
     @reads_replica
-    def read_slice_of_rows(last: int) -> list[Event]:
+    def read_slice_of_exported_rows(last: int) -> list[Event]:
         events = Event.objects.filter(job_id=job_id, seq__gt=last, seq__lte=head)
         return list(events.order_by("seq")[:SLICE])
 
     last = 0
     while last < head:
-        if not (rows := read_slice_of_rows(last)):
+        if not (rows := read_slice_of_exported_rows(last)):
             return
         yield from rows
         last = rows[-1].seq

@@ -205,7 +205,7 @@ def _notice_message(
 ) -> Callable[[EventForMail, Facts], Message]:
     """Compose an email from a subject and closing paragraphs: a text, and a link of `Facts`."""
 
-    def compose_message(event: EventForMail, facts: Facts) -> Message:
+    def compose_notice_message(event: EventForMail, facts: Facts) -> Message:
         names = {"job": facts.job_title, "company": facts.company}
         closing = [
             Paragraph(text.format(**names), getattr(facts, link) if link else "", label)
@@ -213,7 +213,7 @@ def _notice_message(
         ]
         return _message_from_timeline(event, facts, subject.format(**names), *closing)
 
-    return compose_message
+    return compose_notice_message
 
 
 _CONFIRMED = ("Your seat for “{job}” is confirmed", "You have a seat for “{job}”")

@@ -93,7 +93,7 @@ def post_only_error_messages_to_page(
     is the nearest one above it in the URL.
     """
 
-    def post_only_error_messages_middleware(request: HttpRequest) -> HttpResponse:
+    def answer_with_post_only_error_message(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         refused = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
         if request.method != "GET" or not refused:
@@ -108,7 +108,7 @@ def post_only_error_messages_to_page(
                 break
         return redirect(path)
 
-    return post_only_error_messages_middleware
+    return answer_with_post_only_error_message
 
 
 @pages_only
@@ -117,12 +117,12 @@ def missing_error_messages_to_404(
 ) -> Callable[..., HttpResponse]:
     """Answer 404 if a page's object does not exist or is not the visitor's. A middleware."""
 
-    def error_messages_middleware(request: HttpRequest) -> HttpResponse:
+    def answer_with_error_message(request: HttpRequest) -> HttpResponse:
         return get_response(request)
 
     def turn_error_message_into_404(request: HttpRequest, error: Exception) -> None:
         if isinstance(error, NOT_FOUND):
             raise Http404 from error
 
-    error_messages_middleware.process_exception = turn_error_message_into_404  # type: ignore[attr-defined]  # Django's way
-    return error_messages_middleware
+    answer_with_error_message.process_exception = turn_error_message_into_404  # type: ignore[attr-defined]  # Django's way
+    return answer_with_error_message

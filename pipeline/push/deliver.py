@@ -47,7 +47,7 @@ State = DeviceNotice.State
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class PushReason:
     """Reason of a notification: an event of an application, and the reminder if it is one."""
 
     application_id: UUID
@@ -59,7 +59,7 @@ class Reason:
         return uuid5(device.id, f"{self.application_id}:{self.seq}:{self.reminder}")
 
 
-def notify_devices(reason: Reason) -> dict[str, int]:
+def push_to_devices(reason: PushReason) -> dict[str, int]:
     """Send a notification to each device that did not get it yet: {"sent"}.
 
     Raises tasks.errors.Retry when a push service cannot take it now.
@@ -103,7 +103,7 @@ def notify_devices(reason: Reason) -> dict[str, int]:
     return {"sent": len(requests)}
 
 
-def give_up_devices(reason: Reason) -> None:
+def give_up_push_to_devices(reason: PushReason) -> None:
     """Record that a notification will not be tried again."""
     person = Application.objects.filter(id=reason.application_id).values("applicant_id")
     ids = [reason.notice_id(each) for each in Device.objects.filter(applicant_id__in=person)]
@@ -111,7 +111,7 @@ def give_up_devices(reason: Reason) -> None:
 
 
 def _device_text_to_deliver(
-    reason: Reason,
+    reason: PushReason,
 ) -> tuple[Application | None, DeviceText | None, datetime]:
     """Return the application, what to say about it if that is still true, and until when it is."""
     rows = Application.objects.select_related("applicant", "job__posting")

@@ -11,11 +11,13 @@ from tasks.registry import task_type
 from tasks.retry import Backoff
 
 
-def give_up_devices_in_task(payload: dict[str, Any], _context: Context) -> None:
+def give_up_push_to_devices_in_task(payload: dict[str, Any], _context: Context) -> None:
     """Record that a notification will not be tried again."""
-    from pipeline.push.deliver import Reason, give_up_devices
+    from pipeline.push.deliver import PushReason, give_up_push_to_devices
 
-    give_up_devices(Reason(UUID(payload["application"]), payload["seq"], payload["reminder"]))
+    give_up_push_to_devices(
+        PushReason(UUID(payload["application"]), payload["seq"], payload["reminder"])
+    )
 
 
 @task_type(
@@ -26,7 +28,7 @@ def give_up_devices_in_task(payload: dict[str, Any], _context: Context) -> None:
     max_attempts=12,
     cap=4,  # push services that answer slowly, or those who pretend to be one, keep no more slots
     backoff=Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5),
-    on_fail=give_up_devices_in_task,
+    on_fail=give_up_push_to_devices_in_task,
     waits_for_service=True,
     schema={
         "type": "object",
@@ -39,8 +41,10 @@ def give_up_devices_in_task(payload: dict[str, Any], _context: Context) -> None:
         "additionalProperties": False,
     },
 )
-def notify_devices_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def push_to_devices_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
     """Notify a person's devices of an event: {"sent"}."""
-    from pipeline.push.deliver import Reason, notify_devices  # see TASK_PRELOAD
+    from pipeline.push.deliver import PushReason, push_to_devices  # see TASK_PRELOAD
 
-    return notify_devices(Reason(UUID(payload["application"]), payload["seq"], payload["reminder"]))
+    return push_to_devices(
+        PushReason(UUID(payload["application"]), payload["seq"], payload["reminder"])
+    )

@@ -17,7 +17,7 @@ MOST_EMAILS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class SentEmail:
+class ShownEmail:
     """An email as people see it: when it was asked for, and what became of it when."""
 
     row: Email
@@ -27,7 +27,7 @@ class SentEmail:
     problem: str
 
     @classmethod
-    def of_email(cls, row: Email) -> SentEmail:
+    def of_email(cls, row: Email) -> ShownEmail:
         """Describe an email."""
         title = KIND_WORDS.get(row.kind, "Email") + (" (sent again)" if row.number else "")
         return cls(row, title, *STATE_WORDS[row.state], email_problem_in_words(row.problem))
@@ -48,14 +48,14 @@ class SentEmail:
         return self.row.state != EmailState.QUEUED and not self.row.is_reminder
 
 
-def emails_of_application(application_id: UUID) -> list[SentEmail]:
+def emails_of_application(application_id: UUID) -> list[ShownEmail]:
     """Return the newest emails about an application, newest first, in one query."""
     return emails_page_of_application(application_id, after=None, limit=MOST_EMAILS).rows
 
 
 def emails_page_of_application(
     application_id: UUID, *, after: tuple[datetime, UUID] | None, limit: int
-) -> Page[SentEmail]:
+) -> Page[ShownEmail]:
     """Return a page of the emails about an application, newest first, in one query.
 
     `after`: the time of creation and the id of the last email of the page before.
@@ -64,10 +64,10 @@ def emails_page_of_application(
     if after:
         created_at, email_id = after
         rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, id__lt=email_id))
-    return Page.cut([SentEmail.of_email(row) for row in rows[: limit + 1]], limit)
+    return Page.cut([ShownEmail.of_email(row) for row in rows[: limit + 1]], limit)
 
 
-def emails_cache_tag(emails: list[SentEmail]) -> str:
+def emails_cache_tag(emails: list[ShownEmail]) -> str:
     """Return a text that changes whenever one of the emails does."""
     return max((f"{each.state_at:%Y%m%d%H%M%S%f}" for each in emails), default="")
 

@@ -75,7 +75,7 @@ class Series:
 
 
 @reads_replica
-def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
+def job_series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
     """Return a job's figures for the last `back`, or for all time, in three or four queries.
 
     `zone` names the time zone of the hours.
@@ -90,7 +90,7 @@ def series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
     if is_cut:
         first = oldest
         start = Event.objects.values_list("at", flat=True).get(job_id=job.id, seq=first)
-    return _read_series(job, _Span(first, start, end, is_cut), zone)
+    return _read_job_series(job, _Span(first, start, end, is_cut), zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ FROM spans
 """
 
 
-def _read_series(job: Job, span: _Span, zone: str) -> Series:
+def _read_job_series(job: Job, span: _Span, zone: str) -> Series:
     values: dict[str, Any] = {
         "job": job.id,
         "first": span.first,

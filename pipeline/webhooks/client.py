@@ -168,7 +168,7 @@ class WebhookClient:
             )
         headers = [(name.encode(), value.encode()) for name, value in request.headers.items()]
 
-        async def note_exchange_event(event: str, _info: dict[str, Any]) -> None:
+        async def note_event_of_webhook_client(event: str, _info: dict[str, Any]) -> None:
             answer.is_begun = answer.is_begun or event == _BEGUN
 
         async with pool.stream(
@@ -176,7 +176,7 @@ class WebhookClient:
             request.url,
             headers=headers,
             content=request.body,
-            extensions={"trace": note_exchange_event},
+            extensions={"trace": note_event_of_webhook_client},
         ) as response:
             answer.status = response.status
             answer.headers = _kept_webhook_response_headers(response.headers)

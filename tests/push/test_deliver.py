@@ -18,7 +18,7 @@ from pipeline.notifications.device_notices import NOTIFY_DEVICES
 from pipeline.notifications.repeat import repeat_email
 from pipeline.privacy.erase import erase_person
 from pipeline.push import deliver
-from pipeline.push.deliver import Reason, notify_devices
+from pipeline.push.deliver import PushReason, push_to_devices
 from pipeline.services.withdraw import withdraw
 from tasks.models import Task
 from tests.push.offers import offered, pass_time, waiting
@@ -41,7 +41,7 @@ def test_nobody_is_told_twice_whatever_runs_twice(receiver: Receiver) -> None:
     run_due_tasks()
     seq = Task.objects.get(type__key=NOTIFY_DEVICES).payload["seq"]
 
-    assert notify_devices(Reason(application.id, seq)) == {"sent": 0}
+    assert push_to_devices(PushReason(application.id, seq)) == {"sent": 0}
     email = application.emails.get(seq=seq)
     repeat_email(application_id=application.id, email_id=email.id, producer="test")
     run_due_tasks()
@@ -61,9 +61,9 @@ def test_a_process_that_dies_while_it_asks_does_not_tell_twice(
     monkeypatch.setattr(deliver, "_note_push_delivery_answer", die)
     seq = Application.objects.get(id=application.id).job.seq
     with pytest.raises(SystemExit):
-        notify_devices(Reason(application.id, seq))
+        push_to_devices(PushReason(application.id, seq))
     monkeypatch.undo()
-    notify_devices(Reason(application.id, seq))
+    push_to_devices(PushReason(application.id, seq))
 
     assert len(receiver.received) == 1
     assert DeviceNotice.objects.get().state == "SENDING"

@@ -16,7 +16,7 @@ from pipeline.services.extend import extend_deadline
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.withdraw import withdraw
 from pipeline.stats import job_series as module
-from pipeline.stats.job_series import Point, Series, series_of
+from pipeline.stats.job_series import Point, Series, job_series_of
 from tests.stats.slow_totals import slow_answers, slow_idle, slow_promotions
 from tests.support import factories
 from tests.support.busy_line import busy_job
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def all_of(job: UUID, back: timedelta | None = None, zone: str = "UTC") -> Series:
-    return series_of(factories.row_of(job), back=back, zone=zone)
+    return job_series_of(factories.row_of(job), back=back, zone=zone)
 
 
 def test_a_hand_made_history_gives_its_numbers(past: History) -> None:
@@ -163,7 +163,7 @@ def test_the_lines_have_at_most_so_many_points_and_the_queries_do_not_grow() -> 
         let_time_pass(job, 60)
 
     with CaptureQueriesContext(connection) as queries:
-        series = series_of(factories.row_of(job), back=timedelta(days=1), zone="UTC")
+        series = job_series_of(factories.row_of(job), back=timedelta(days=1), zone="UTC")
 
     assert 50 <= len(series.points) <= module.BUCKETS
     assert series.points[-1].waiting == 299

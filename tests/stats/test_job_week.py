@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from jobs.models import Company
 from pipeline.domain.errors import FutureMoment
 from pipeline.services.lifecycle import close_job
-from pipeline.stats.job_series import series_of
+from pipeline.stats.job_series import job_series_of
 from pipeline.stats.job_totals import totals_of_job
 from pipeline.stats.job_week import Week, week_of_job
 from pipeline.stats.public_facts import public_facts_of
@@ -82,7 +82,7 @@ def test_who_never_proved_an_address_missed_no_offer(company: Company) -> None:
     put(job, last_week(), seq=1, hours=12)
 
     row = factories.row_of(job)
-    week, series = week_of_job(job, last_week()), series_of(row, back=None, zone="UTC")
+    week, series = week_of_job(job, last_week()), job_series_of(row, back=None, zone="UTC")
 
     assert week
     assert (week["applied"], week["missed"], week["lapsed"]) == (1, 0, 0)

@@ -121,5 +121,5 @@ def test_no_list_counts_or_sorts_a_whole_table() -> None:
         shown = admin.site._registry[model]
 
         assert shown.show_full_result_count is False
-        assert shown.paginator.__name__ == "AdminPaginator"
+        assert shown.paginator.__name__ == "ReadonlyAdminPaginator"
         assert tuple(shown.sortable_by) == ()

@@ -15,7 +15,7 @@ from pipeline.api.access import (
     authorize_company,
     authorize_person,
     company_in_view,
-    known_applicant,
+    visible_applicant,
 )
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
@@ -127,7 +127,7 @@ class OneApplicant(Endpoint):
     @describes("get_applicant", Tag.PEOPLE, Action.READ_APPLICANT, PersonOut)
     def get(self, request: Request, applicant_id: UUID) -> Response:
         """Return the caller, or one of the company's applicants."""
-        return Response(applicant_out(known_applicant(caller_of(request), applicant_id)))
+        return Response(applicant_out(visible_applicant(caller_of(request), applicant_id)))
 
 
 class ApplicationsOfApplicant(Endpoint):
@@ -143,7 +143,7 @@ class ApplicationsOfApplicant(Endpoint):
     def get(self, request: Request, applicant_id: UUID) -> Response:
         """Return a person's applications, newest first. A company sees those to its own jobs."""
         caller = caller_of(request)
-        known_applicant(caller, applicant_id)
+        visible_applicant(caller, applicant_id)
         return _applicant_applications(request, caller, applicant_id, self.expanded)
 
 

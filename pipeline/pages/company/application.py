@@ -30,7 +30,7 @@ from pipeline.selectors.annotations import (
 from pipeline.selectors.applications import SeenApplication
 from pipeline.selectors.contests import ShownContest, shown_contests
 from pipeline.selectors.emails import (
-    SentEmail,
+    ShownEmail,
     emails_cache_tag,
     emails_of_application,
 )
@@ -90,7 +90,7 @@ def _company_application_context(
     member: Member,
     seen: SeenApplication,
     job: Job,
-    emails: list[SentEmail],
+    emails: list[ShownEmail],
     decision: PendingDecision | None,
     kept: Annotations,
     contests: list[ShownContest],

@@ -112,11 +112,11 @@ def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHtt
         for seen in chosen.everybody(job, most=MOST_IN_FILE):
             batch.append(seen)
             if len(batch) == 200:
-                yield from csv_rows_of_batch(batch)
+                yield from csv_rows_of_application_batch(batch)
                 batch = []
-        yield from csv_rows_of_batch(batch)
+        yield from csv_rows_of_application_batch(batch)
 
-    def csv_rows_of_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
+    def csv_rows_of_application_batch(batch: list[SeenApplication]) -> Iterator[dict[str, Any]]:
         marks = row_annotations_of([seen.application.id for seen in batch])
         for seen in batch:
             row, mark = seen.application, marks[seen.application.id]

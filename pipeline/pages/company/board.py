@@ -40,7 +40,7 @@ from pipeline.selectors.board import (
 )
 from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.recent_stats import recent_events, recent_misses
-from pipeline.stats.job_series import Series, series_of
+from pipeline.stats.job_series import Series, job_series_of
 from pipeline.wording.draw_status import status_before_draw
 from pipeline.wording.event_words import words_of_event
 from pipeline.wording.promotion_status import status_of_promotion
@@ -200,7 +200,7 @@ def board_chart(job: Job) -> dict[str, Any]:
     key = f"board-chart:{job.id}"
     series: Series | None = caches["local"].get(key)
     if series is None:
-        series = series_of(job, back=CHART_SPAN, zone="UTC")
+        series = job_series_of(job, back=CHART_SPAN, zone="UTC")
         caches["local"].set(key, series, CHART_SECONDS)
     if not series.points:
         return {}

@@ -22,7 +22,7 @@ from pipeline.pages.figures.job_charts import (
 from pipeline.pages.occupancy_chart import job_occupancy_chart
 from pipeline.pages.time_limit import time_limited
 from pipeline.stats.idle_seats import USUAL_WEEKS, idle_seats_of_job
-from pipeline.stats.job_series import MOST_EVENTS, series_of
+from pipeline.stats.job_series import MOST_EVENTS, job_series_of
 from pipeline.stats.job_totals import totals_of_job
 
 RANGES: dict[str, tuple[str, timedelta | None]] = {
@@ -47,7 +47,7 @@ def figures(request: HttpRequest, job_id: UUID) -> HttpResponse:
     chosen = request.GET.get("range", USUAL)
     chosen = chosen if chosen in RANGES else USUAL
     zone_name = timezone.get_current_timezone_name()
-    series = series_of(job, back=RANGES[chosen][1], zone=zone_name)
+    series = job_series_of(job, back=RANGES[chosen][1], zone=zone_name)
     zone = timezone.get_current_timezone()
     parts, bar = job_seat_time_chart(series.seat_time)
     numbers = totals_of_job(job.id) if job.seq <= MOST_EVENTS else None

@@ -59,12 +59,12 @@ def api_keys(request: HttpRequest) -> HttpResponse:
     owner = require_access(member_of_sent_form(request), Action.MANAGE_KEYS)
     if request.method == "GET":
         initial = {"key_id": uuid7(), "scopes": [Scope.READ], "tasks": list(COMPANY_TYPES)}
-        return _keys_page(request, owner, KeyForm(initial=initial))
+        return _api_keys_page(request, owner, KeyForm(initial=initial))
     raise_if_reauthentication_required(request, app="")
     form = KeyForm(request.POST)
-    created = _create_key(owner, form) if form.is_valid() else None
+    created = _create_api_key(owner, form) if form.is_valid() else None
     if created is None:
-        return _keys_page(request, owner, form, status=422)
+        return _api_keys_page(request, owner, form, status=422)
     row, key = created
     return render(request, "staff/key_made.html", {"row": row, "key": key}, status=201)
 
@@ -112,7 +112,7 @@ def key_requests(request: HttpRequest, key_id: UUID) -> HttpResponse:
     return render(request, "staff/key_requests.html", context)
 
 
-def _create_key(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
+def _create_api_key(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
     given = form.cleaned_data
     try:
         return create_limited_key(
@@ -131,7 +131,7 @@ def _create_key(owner: Member, form: KeyForm) -> tuple[ApiKey, str] | None:
     return None
 
 
-def _keys_page(
+def _api_keys_page(
     request: HttpRequest, owner: Member, form: KeyForm, *, status: int = 200
 ) -> HttpResponse:
     try:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from jobs.companies import require_second_step_in_company
 from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMissing
 from jobs.models import Membership, Role
-from jobs.team import add_team_member, change_team_role, member_of, remove_team_member, team_of
+from jobs.team import add_team_member, change_team_role, remove_team_member, team_member_of, team_of
 from pipeline.domain.permissions import Action
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.access import (
@@ -85,7 +85,7 @@ def team_member(request: HttpRequest, membership_id: int) -> HttpResponse:
     """Show one member; let owners change the role or remove the member."""
     owner = require_access(current_member(request), Action.MANAGE_TEAM)
     try:
-        colleague = member_of(owner.company.id, membership_id)
+        colleague = team_member_of(owner.company.id, membership_id)
         if request.method == "POST":
             return _change_team_member(request, owner, colleague)
     except MemberNotFound:

@@ -13,7 +13,7 @@ from pipeline.api.access import (
     authorize_company,
     own_application,
     received_application,
-    seen_application,
+    visible_application,
 )
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body
@@ -78,7 +78,7 @@ class Contests(Endpoint):
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """List the requests to look again at an application, newest first."""
-        facts = seen_application(caller_of(request), application_id)
+        facts = visible_application(caller_of(request), application_id)
         after: Any = page_cursor_place(request, datetime, UUID)
         company_id, now = facts.company_id, read_company_clock(facts.company_id).now
         page = contests_of_company(

@@ -23,7 +23,7 @@ from pipeline.domain.permissions import Action
 from pipeline.models import EmailState
 from pipeline.notifications.repeat import repeat_email
 from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.emails import SentEmail, emails_page_of_application
+from pipeline.selectors.emails import ShownEmail, emails_page_of_application
 
 AGAIN = "The email is on its way again."
 
@@ -92,7 +92,7 @@ class SendEmailAgain(Endpoint):
         return Response({"detail": AGAIN}, status=202)
 
 
-def email_out(email: SentEmail) -> EmailOut:
+def email_out(email: ShownEmail) -> EmailOut:
     """Return an email as the company's programs see it."""
     row = email.row
     return {

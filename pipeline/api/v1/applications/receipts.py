@@ -8,7 +8,7 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import seen_application
+from pipeline.api.access import visible_application
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import AFTER_SEQ, PAGED
@@ -90,7 +90,7 @@ class ApplicationReceipt(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return a receipt of the application's place, signed and bound to the log so far."""
         caller = caller_of(request)
-        seen_application(caller, application_id)
+        visible_application(caller, application_id)
         check_throttle(request, "verify", caller.log_name)
         return Response(issue_receipt(application_id))
 
@@ -111,7 +111,7 @@ class ApplicationReceiptLog(Endpoint):
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return a page of the log of the application's line, oldest first, naming nobody."""
-        facts = seen_application(caller_of(request), application_id)
+        facts = visible_application(caller_of(request), application_id)
         after, limit = page_cursor_seq(request), page_limit(request)
         upto = read_job_facts(facts.job_id).seq
         rows = list(opaque_rows(facts.job_id, after=after, upto=min(upto, after + limit)))

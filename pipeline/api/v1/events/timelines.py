@@ -8,7 +8,7 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import company_in_view, known_applicant, seen_application
+from pipeline.api.access import company_in_view, visible_applicant, visible_application
 from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
@@ -38,7 +38,7 @@ class TimelineOfApplication(Endpoint):
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return an application's events, oldest first, each with a sentence that explains it."""
         caller = caller_of(request)
-        seen_application(caller, application_id)
+        visible_application(caller, application_id)
         page = timeline_of_application(
             application_id,
             after_seq=page_cursor_seq(request),
@@ -60,7 +60,7 @@ class TimelineOfApplicant(Endpoint):
     def get(self, request: Request, applicant_id: UUID) -> Response:
         """Return a person's events, oldest first, with sentences; for a company, its own jobs'."""
         caller = caller_of(request)
-        known_applicant(caller, applicant_id)
+        visible_applicant(caller, applicant_id)
         place = page_cursor_place(request, datetime, UUID, int)
         page = timeline_of_person(
             applicant_id,
