@@ -34,7 +34,12 @@ from pipeline.pages.access import (
 from pipeline.pages.background.forms import SleepTaskForm
 from pipeline.pages.background.run_charts import run_charts
 from pipeline.pages.background.task_actions import actor_of_task_action, attempt_task_action
-from pipeline.pages.background.task_rows import LATE, task_row_changes_soon, task_rows_of
+from pipeline.pages.background.task_rows import (
+    LATE,
+    fold_equal_task_rows,
+    task_row_changes_soon,
+    task_rows_of,
+)
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
 from pipeline.selectors.page import Page
@@ -175,7 +180,7 @@ def _overview_context(
         "charts": run_charts(owner_recent_runs(member.company.id)),
         "running": rows[: len(shown)],
         "more_run": len(snapshot.running) > len(shown),
-        "rows": rows[len(shown) :],
+        "rows": fold_equal_task_rows(rows[len(shown) :]),
         "status": status or "",
         "statuses": [(each, words.label) for each, words in TASK_STATUS_WORDS.items()],
         "type": type_key or "",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
@@ -18,6 +20,7 @@ from tasks.models import Task
 from tasks.models.statuses import Status
 
 DOWNLOAD = "Download"
+MOST_REPEATED = 2  # rows below an equal one that are not folded
 SOON, LATE = timedelta(minutes=1), timedelta(minutes=10)
 
 
@@ -55,6 +58,13 @@ class TaskRow:
         return end - begun if begun and self.task.status != Status.PENDING else None
 
     @property
+    def words(self) -> tuple[Any, ...]:
+        """Return what a list says of it apart from its times; of a running one, its id too."""
+        runs = self.task.status in (Status.RUNNING, Status.CANCELLING)
+        said = (self.what, self.who, self.word, self.result, self.error, self.link)
+        return (*said, self.is_held, self.is_later, self.task.attempt, runs and self.task.id)
+
+    @property
     def is_later(self) -> bool:
         """Tell whether it is scheduled for later."""
         return self.task.status == Status.PENDING and self.task.run_after > self.now
@@ -80,6 +90,18 @@ def task_rows_of(
     subjects = subjects_of(company_id, tasks)
     actors = names_of_task_actors({task.producer for task in tasks})
     return [_task_row(task, subjects, actors[task.producer], now, paused) for task in tasks]
+
+
+def fold_equal_task_rows(rows: Sequence[TaskRow]) -> list[tuple[TaskRow, list[TaskRow]]]:
+    """Put rows in a sequence that say the same behind the first one, if more than two follow it."""
+    folded: list[tuple[TaskRow, list[TaskRow]]] = []
+    for _, equal in groupby(rows, key=lambda row: row.words):
+        first, *others = equal
+        if len(others) > MOST_REPEATED:
+            folded.append((first, others))
+        else:
+            folded += [(row, []) for row in (first, *others)]
+    return folded
 
 
 def _task_row(

@@ -138,6 +138,19 @@ def test_a_bad_number_of_seconds_is_said_at_its_field(
     assert Task.objects.count() == 0
 
 
+def test_equal_tasks_in_a_sequence_are_folded(recruiter: Client, company: Company) -> None:
+    for result in (1, 1, 1, 1, 1, 2, 2, 2):
+        ended(company, {"slept_seconds": result})
+    running(started(company), done=1, total=2)
+
+    page = page_of(recruiter, WORK)
+
+    assert page.count("more like this") == 1
+    assert "4 more like this" in page
+    assert page.index("slept 2 s") < page.index("4 more like this")  # three of them: all are shown
+    assert page.count('class="task-row"') == 9
+
+
 def test_too_much_work_is_refused_in_words(
     recruiter: Client, company: Company, settings: object
 ) -> None:
