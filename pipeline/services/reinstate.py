@@ -40,12 +40,12 @@ def reinstate(
 ) -> Application:
     """Give a person back the place they had before their last miss, which no longer counts.
 
-    They hold no seat by that: they stand at their former place, without a cool-down, and are
-    promoted by the ordinary rule; at once if a seat is free. If they have asked to look again at
-    the lapse, that is answered by this. `reason`, `note` and `request_id` as in `remove`. Repeating
-    it is harmless while the application is live. Raises IllegalMove if the person neither waits nor
-    lapsed by a miss, or if the job is closed; NotReinstatable; AlreadyApplied if they have another
-    live application to the job; ApplicationNotFound.
+    They hold no seat by that: they stand at their former place, without a cool-down unless they
+    passed a turn since, and are promoted by the ordinary rule; at once if a seat is free. If they
+    have asked to look again at the lapse, that is answered by this. `reason`, `note` and
+    `request_id` as in `remove`. Repeating it is harmless while the application is live. Raises
+    IllegalMove if the person neither waits nor lapsed by a miss, or if the job is closed;
+    NotReinstatable; AlreadyApplied if they have another live application; ApplicationNotFound.
     """
     job = lock_job_of(application_id, hold_person=True)
     settle_due(job)

@@ -87,7 +87,7 @@ def _clock_time_form_field(**options: Any) -> forms.TimeField:
     )
 
 
-WINDOW, COOLDOWN = "Time to confirm", "Cool-down after a miss"
+WINDOW, COOLDOWN = "Time to confirm", "Cool-down after a miss or a pass"
 
 
 class PolicyForm(PlainForm):
