@@ -110,7 +110,7 @@ class EventCount(TypedDict):
     count: int
 
 
-EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'PLACED', 'DEFERRED', 'PREACCEPTED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'CONTESTED', 'CONTEST_ANSWERED', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED', 'DRAWN']
+EventName: TypeAlias = Literal['APPLIED', 'VERIFIED', 'PROMOTED', 'ACKNOWLEDGED', 'DEADLINE_EXTENDED', 'DECAYED', 'LAPSED', 'REINSTATED', 'PLACED', 'DEFERRED', 'PREACCEPTED', 'PASS_ASKED', 'PASSED', 'WITHDRAWN', 'REMOVED', 'CLOSED_OUT', 'CONTESTED', 'CONTEST_ANSWERED', 'JOB_CREATED', 'JOB_OPENED', 'JOB_PAUSED', 'JOB_RESUMED', 'JOB_CLOSED', 'CAPACITY_CHANGED', 'POLICY_CHANGED', 'CLOCK_ADVANCED', 'DRAWN']
 
 
 class Facts(TypedDict):
@@ -187,7 +187,7 @@ class NewWebhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -233,6 +233,10 @@ class OwnApplicationIn(TypedDict):
     name: NotRequired[str]
 
 
+class PassNextIn(TypedDict):
+    pass_next: bool
+
+
 class Person(TypedDict):
     id: str
     name: str | None
@@ -255,6 +259,8 @@ class Place(TypedDict):
     eligible_at: str | None
     not_before: str | None
     accept_until: str | None
+    pass_next: bool
+    passes_used: int
     applied_at: str
     promoted_at: str | None
     acknowledged_at: str | None
@@ -290,6 +296,7 @@ class Policy(TypedDict):
     penalty_places: int
     max_decays: int | None
     cooldown_seconds: int
+    max_passes: int
     quiet_from: str | None
     quiet_to: str | None
     quiet_weekends: bool
@@ -303,6 +310,7 @@ class PolicyIn(TypedDict):
     penalty_places: NotRequired[int]
     max_decays: NotRequired[int | None]
     cooldown_seconds: NotRequired[int]
+    max_passes: NotRequired[int]
     quiet_from: NotRequired[str | None]
     quiet_to: NotRequired[str | None]
     quiet_weekends: NotRequired[bool]
@@ -329,7 +337,7 @@ class Problem(TypedDict):
     title: str
     status: int
     detail: str
-    code: Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_CONTESTED', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'CONTEST_ANSWERED', 'CONTEST_TOO_LATE', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'NOT_CONTESTABLE', 'NOT_DEFERRABLE', 'NOT_PREACCEPTABLE', 'NOT_REINSTATABLE', 'PERSON_ERASED', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
+    code: Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_CONTESTED', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'CONTEST_ANSWERED', 'CONTEST_TOO_LATE', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'NOT_CONTESTABLE', 'NOT_DEFERRABLE', 'NOT_PASSABLE', 'NOT_PREACCEPTABLE', 'NOT_REINSTATABLE', 'PERSON_ERASED', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
     request_id: str | None
     errors: list[FieldError]
     existing_id: str | None
@@ -623,7 +631,7 @@ class Webhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
     is_active: bool
     off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
     off_at: str | None
@@ -648,14 +656,14 @@ class WebhookAttempt(TypedDict):
 class WebhookChangeIn(TypedDict):
     url: NotRequired[str]
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
     is_active: NotRequired[bool]
 
 
 class WebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -673,7 +681,7 @@ class WebhookDeliveryPage(TypedDict):
 class WebhookIn(TypedDict):
     url: str
     description: NotRequired[str]
-    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
+    types: NotRequired[list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]]
 
 
 class WebhookPage(TypedDict):
@@ -792,7 +800,7 @@ class FullTask(TypedDict):
 class FullWebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
     state: Literal['PENDING', 'DELIVERED', 'FAILED']
     attempts: int
     next_attempt_at: str | None
@@ -1008,6 +1016,8 @@ class Application(TypedDict):
     eligible_at: str | None
     not_before: str | None
     accept_until: str | None
+    pass_next: bool
+    passes_used: int
     applied_at: str
     promoted_at: str | None
     acknowledged_at: str | None

@@ -438,6 +438,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/applications/{application_id}/pass": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pass an offered seat
+         * @description Pass an offered seat. Repeating it before the next offer is harmless.
+         *
+         *     The person keeps the place that they had before the offer, and it is no miss. The seat goes to the next in line, and for `cooldown_seconds` no other one is offered to the person. The policy says how often (`max_passes`); passes follow a person who applies again.
+         *
+         *     **Who:** The applicant, with their token or session or a portal token.
+         */
+        post: operations["pass_offer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/applications/{application_id}/pass-next": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pass the next turn when it comes, or take that back
+         * @description Pass the next turn when it comes, or take that back. Repeating it is harmless.
+         *
+         *     When the person's turn comes, it is passed: the seat goes to the next in line, and the rest is as with `/pass`. This takes back a yes in advance, and a later yes in advance takes this back. With false, the person has the turn. Only a verified person on the waitlist can do this.
+         *
+         *     **Who:** The applicant, with their token or session or a portal token.
+         */
+        post: operations["pass_next"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/applications/{application_id}/preaccept": {
         parameters: {
             query?: never;
@@ -2128,6 +2176,8 @@ export interface components {
          *       "eligible_at": null,
          *       "not_before": null,
          *       "accept_until": null,
+         *       "pass_next": false,
+         *       "passes_used": 0,
          *       "applied_at": "2026-01-31T12:00:00.000000Z",
          *       "promoted_at": null,
          *       "acknowledged_at": null,
@@ -2192,6 +2242,13 @@ export interface components {
              * @description Until then, a seat for the person is confirmed at once; null if that is over.
              */
             accept_until: string | null;
+            /** @description Whether the person passes the next turn. */
+            pass_next: boolean;
+            /**
+             * Format: int64
+             * @description Turns that the person has passed. They follow a person who applies again.
+             */
+            passes_used: number;
             /**
              * Format: date-time
              * @description When this application was made.
@@ -2272,6 +2329,8 @@ export interface components {
          *           "eligible_at": null,
          *           "not_before": null,
          *           "accept_until": null,
+         *           "pass_next": false,
+         *           "passes_used": 0,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -2322,6 +2381,8 @@ export interface components {
          *           "eligible_at": null,
          *           "not_before": null,
          *           "accept_until": null,
+         *           "pass_next": false,
+         *           "passes_used": 0,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -2872,7 +2933,7 @@ export interface components {
          * @description Kind of an event in the log.
          * @enum {string}
          */
-        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+        EventName: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "PASS_ASKED" | "PASSED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
         /**
          * @description A page of a list.
          * @example {
@@ -3214,7 +3275,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -3385,6 +3446,7 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "max_passes": 1,
          *         "quiet_from": "22:00",
          *         "quiet_to": "08:00",
          *         "quiet_weekends": false,
@@ -3496,6 +3558,7 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "max_passes": 1,
          *         "quiet_from": "22:00",
          *         "quiet_to": "08:00",
          *         "quiet_weekends": false,
@@ -3538,6 +3601,7 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "max_passes": 1,
          *         "quiet_from": "22:00",
          *         "quiet_to": "08:00",
          *         "quiet_weekends": false,
@@ -3599,6 +3663,7 @@ export interface components {
          *             "penalty_places": 1,
          *             "max_decays": 1,
          *             "cooldown_seconds": 3600,
+         *             "max_passes": 1,
          *             "quiet_from": "22:00",
          *             "quiet_to": "08:00",
          *             "quiet_weekends": false,
@@ -3652,6 +3717,7 @@ export interface components {
          *         "penalty_places": 1,
          *         "max_decays": 1,
          *         "cooldown_seconds": 3600,
+         *         "max_passes": 1,
          *         "quiet_from": "22:00",
          *         "quiet_to": "08:00",
          *         "quiet_weekends": false,
@@ -3669,6 +3735,8 @@ export interface components {
          *           "eligible_at": null,
          *           "not_before": null,
          *           "accept_until": null,
+         *           "pass_next": false,
+         *           "passes_used": 0,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3686,6 +3754,8 @@ export interface components {
          *           "eligible_at": null,
          *           "not_before": null,
          *           "accept_until": null,
+         *           "pass_next": false,
+         *           "passes_used": 0,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3703,6 +3773,8 @@ export interface components {
          *           "eligible_at": null,
          *           "not_before": null,
          *           "accept_until": null,
+         *           "pass_next": false,
+         *           "passes_used": 0,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -3921,7 +3993,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -4032,6 +4104,16 @@ export interface components {
             name?: string;
         };
         /**
+         * @description A person passes their next turn; false if they take that back.
+         * @example {
+         *       "pass_next": false
+         *     }
+         */
+        PassNextIn: {
+            /** @description Whether the person passes the next turn. */
+            pass_next: boolean;
+        };
+        /**
          * @description A person, under the name that the reader may see.
          * @example {
          *       "id": "019a3c5e-7f00-7000-8000-000000000001",
@@ -4095,6 +4177,7 @@ export interface components {
          *           "penalty_places": 1,
          *           "max_decays": 1,
          *           "cooldown_seconds": 3600,
+         *           "max_passes": 1,
          *           "quiet_from": "22:00",
          *           "quiet_to": "08:00",
          *           "quiet_weekends": false,
@@ -4134,6 +4217,8 @@ export interface components {
          *           "eligible_at": null,
          *           "not_before": null,
          *           "accept_until": null,
+         *           "pass_next": false,
+         *           "passes_used": 0,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -4168,6 +4253,8 @@ export interface components {
          *           "eligible_at": null,
          *           "not_before": null,
          *           "accept_until": null,
+         *           "pass_next": false,
+         *           "passes_used": 0,
          *           "applied_at": "2026-01-31T12:00:00.000000Z",
          *           "promoted_at": null,
          *           "acknowledged_at": null,
@@ -4203,6 +4290,8 @@ export interface components {
          *             "eligible_at": null,
          *             "not_before": null,
          *             "accept_until": null,
+         *             "pass_next": false,
+         *             "passes_used": 0,
          *             "applied_at": "2026-01-31T12:00:00.000000Z",
          *             "promoted_at": null,
          *             "acknowledged_at": null,
@@ -4267,6 +4356,13 @@ export interface components {
              * @description Until then, a seat for the person is confirmed at once; null if that is over.
              */
             accept_until: string | null;
+            /** @description Whether the person passes the next turn. */
+            pass_next: boolean;
+            /**
+             * Format: int64
+             * @description Turns that the person has passed. They follow a person who applies again.
+             */
+            passes_used: number;
             /**
              * Format: date-time
              * @description When this application was made.
@@ -4406,9 +4502,14 @@ export interface components {
             max_decays: number | null;
             /**
              * Format: int64
-             * @description Seconds after a miss in which a person cannot be promoted.
+             * @description Seconds after a miss or a pass in which a person cannot be promoted.
              */
             cooldown_seconds: number;
+            /**
+             * Format: int64
+             * @description Turns that a person can pass without a miss: 0, 1 or 2.
+             */
+            max_passes: number;
             /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. */
             quiet_from: string | null;
             /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. */
@@ -4430,8 +4531,10 @@ export interface components {
             penalty_places?: number;
             /** @description Misses that still keep a place in line. The next one ends the application. Null: no limit. 3 in a new job, by default. */
             max_decays?: number | null;
-            /** @description Seconds after a miss in which a person cannot be promoted. 3600 in a new job, by default. */
+            /** @description Seconds after a miss or a pass in which a person cannot be promoted. 3600 in a new job, by default. */
             cooldown_seconds?: number;
+            /** @description Turns that a person can pass without a miss: 0, 1 or 2. 1 in a new job, by default. */
+            max_passes?: number;
             /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. null in a new job, by default. */
             quiet_from?: string | null;
             /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. null in a new job, by default. */
@@ -4502,7 +4605,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_CONTESTED" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "CONTEST_ANSWERED" | "CONTEST_TOO_LATE" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_CONTESTABLE" | "NOT_DEFERRABLE" | "NOT_PREACCEPTABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
+            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_CONTESTED" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "CONTEST_ANSWERED" | "CONTEST_TOO_LATE" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_CONTESTABLE" | "NOT_DEFERRABLE" | "NOT_PASSABLE" | "NOT_PREACCEPTABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
             request_id: string | null;
             errors: components["schemas"]["FieldError"][];
             /**
@@ -5699,6 +5802,8 @@ export interface components {
          *             "eligible_at": null,
          *             "not_before": null,
          *             "accept_until": null,
+         *             "pass_next": false,
+         *             "passes_used": 0,
          *             "applied_at": "2026-01-31T12:00:00.000000Z",
          *             "promoted_at": null,
          *             "acknowledged_at": null,
@@ -5795,7 +5900,7 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active: boolean;
             /**
              * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
@@ -5860,7 +5965,7 @@ export interface components {
         WebhookChangeIn: {
             url?: string;
             description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
             is_active?: boolean;
         };
         /**
@@ -5887,7 +5992,7 @@ export interface components {
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
             /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             /** @enum {string} */
             state: "PENDING" | "DELIVERED" | "FAILED";
             /** Format: int64 */
@@ -5942,7 +6047,7 @@ export interface components {
             url: string;
             /** @default  */
             description?: string;
-            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types?: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
         };
         /**
          * @description A page of a list.
@@ -6342,6 +6447,18 @@ export interface components {
         };
         /** @description `CLOCK_MOVING`: Clock still moving; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `INVALID_TRANSITION`: Invalid transition; `NOT_DEFERRABLE`: Not deferrable; `SANDBOX_FULL`: Sandbox full */
         ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotDeferrableOrSandboxFull: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `CLOCK_MOVING`: Clock still moving; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `INVALID_TRANSITION`: Invalid transition; `NOT_PASSABLE`: No turn left to pass; `SANDBOX_FULL`: Sandbox full */
+        ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotPassableOrSandboxFull: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7073,7 +7190,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path: {
@@ -7204,7 +7321,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path?: never;
@@ -7240,7 +7357,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path: {
@@ -7672,6 +7789,92 @@ export interface operations {
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
             413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
+    pass_offer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to repeat the request: for 24 hours, the same body, byte by byte, gets the first response again. A response that contains a secret is not kept. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The application's id. */
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Application"];
+                };
+            };
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotPassableOrSandboxFull"];
+            410: components["responses"]["AcknowledgmentExpired"];
+            413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
+    pass_next: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to repeat the request: for 24 hours, the same body, byte by byte, gets the first response again. A response that contains a secret is not kept. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The application's id. */
+                application_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PassNextIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Application"];
+                };
+            };
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["ClockMovingOrIdempotencyKeyInUseOrInvalidTransitionOrNotPassableOrSandboxFull"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
         };
@@ -8248,7 +8451,7 @@ export interface operations {
                 /** @description Where to begin without a cursor: at the first event, or after the last one. */
                 start?: "beginning" | "now";
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "PASS_ASKED" | "PASSED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
@@ -8572,7 +8775,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company; `total`: the number of applications that fit, counted up to 10,000; not together with `search`. */
                 expand?: ("decision" | "total")[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path: {
@@ -8779,7 +8982,7 @@ export interface operations {
                 /** @description Only events of the application with this id; none for an unknown id. */
                 application?: string;
                 /** @description Only events of this kind. */
-                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
+                event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "PASS_ASKED" | "PASSED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
@@ -9249,7 +9452,7 @@ export interface operations {
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
                 cursor?: string;
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: {
                 /** @description The ETag of a response that you have; 304 if it is still current. */
@@ -9553,7 +9756,7 @@ export interface operations {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
                 /** @description Only these fields of each object. The others are then missing, although its type requires them. */
-                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
+                fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
             path?: never;
@@ -10659,7 +10862,7 @@ export interface operations {
                 /** @description Only deliveries in this state. */
                 state?: "PENDING" | "DELIVERED" | "FAILED";
                 /** @description Only deliveries of this type. */
-                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
+                type?: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
             };
             header?: never;
             path: {
