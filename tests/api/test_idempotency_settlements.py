@@ -21,7 +21,7 @@ def test_settlements_that_fail_for_their_own_reason_do_not_hold_up_the_others() 
     settled: list[bool] = []
 
     def settle_all() -> None:
-        unsettled = idempotency.UnsettledClaims()
+        unsettled = idempotency.UnsettledIdempotencyClaims()
         for claim in claims:
             unsettled.note_statement(idempotency._RELEASE, {"id": claim.id, "run": claim.run})
         eventually(lambda: IdempotencyRecord.objects.get(id=ids[-1]).released, 8)
