@@ -256,13 +256,13 @@ def test_a_file_that_was_not_written_as_it_should_be_does_not_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job_id = factories.job()
-    write = archive._write_archived_log
+    write = archive.write_archived_log
 
     def write_less(file: Any, header: archive.ArchiveHeader) -> None:
         first = factories.events(job_id)[0]
         write(file, header._replace(events=1, head=bytes(first.hash)))
 
-    monkeypatch.setattr(archive, "_write_archived_log", write_less)
+    monkeypatch.setattr(archive, "write_archived_log", write_less)
 
     with pytest.raises(BadArchive, match="other events than were written"):
         archive_log(tmp_path, job_id)
