@@ -72,7 +72,7 @@ def test_a_change_that_is_rolled_back_leaves_no_task(followed: None) -> None:
         job, people = lock_job_for(job_id, applicant_ids=[person.id])
         admit(
             job,
-            people.find(person.id).history,
+            people.locked_person(person.id).history,
             applicant_id=person.id,
             name="Ana",
             actor=factories.as_applicant(person.id),
