@@ -147,7 +147,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [_ASSETS / "static"]
 # Nothing needs to be collected before the first start. Collected files have hashed names.
 STATIC_ROOT = None if env.TESTING else env.STATIC_ROOT
-WHITENOISE_USE_FINDERS = not env.STATIC_FILES_COLLECTED
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = not env.STATIC_FILES_COLLECTED
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

@@ -96,7 +96,11 @@ def tag_chip(word: str, label: str = "") -> SafeString:
 
 @register.inclusion_tag("components/field.html", name="field")
 def tag_field(bound: BoundField, **extra: Any) -> dict[str, Any]:
-    """Return the context of a form field, with its label, help and errors linked to it."""
+    """Return the context of a form field, with its label, help and errors linked to it.
+
+    A placeholder that a library gives the field goes: it repeats the label.
+    """
+    bound.field.widget.attrs.pop("placeholder", None)
     described = [f"{bound.auto_id}_help"] if bound.help_text else []
     described += [f"{bound.auto_id}_error"] if bound.errors else []
     if described:

@@ -19,6 +19,10 @@ from tests.support.clock import let_time_pass
 
 pytestmark = pytest.mark.slow
 
+ON_PAPER = """time => ({
+    text: getComputedStyle(time, "::after").content.replace("attr(title)", time.title),
+    own: getComputedStyle(time).fontSize,
+})"""
 SPANS = [0, 59, 61, 3_599, 3_600, 5_000, 86_399, 90_000, 200_000]
 
 
@@ -85,6 +89,25 @@ def test_relative_times_keep_djangos_words(page: Page) -> None:
     assert after[0] == "2 minutes ago"
     strip = re.compile(r"\d+ (minutes?|hours?)")
     assert [strip.sub("", text) for text in after[1:]] == [strip.sub("", t) for t in before[1:]]
+
+
+def test_paper_shows_full_times_and_nothing_to_press(page: Page, site: Site) -> None:
+    company = factories.company()
+    factories.applications(job := factories.job(company_id=company.id), 3)
+    sign_in_staff(page.context, site.url, member_of(company))
+
+    for path, things in (
+        ("", ".acts, .btn, .tabs, .tick"),
+        ("timeline/", ".search, .filters, .btn"),
+    ):
+        page.goto(f"/company/jobs/{job}/{path}")
+        page.emulate_media(media="print")
+        for each in page.locator(f"main :is({things})").all():
+            expect(each).to_be_hidden()
+        shown = page.locator("main time[data-relative]").first.evaluate(ON_PAPER)
+        assert re.search(r"\d\d:\d\d", shown["text"])
+        assert shown["own"] == "0px"
+        page.emulate_media(media="screen")
 
 
 def test_the_readers_zone_is_used_from_the_second_page_on(browser_page: OpenPage) -> None:

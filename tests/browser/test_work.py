@@ -16,7 +16,7 @@ from tests.browser.pointer import Hands
 from tests.browser.site import OpenPage, Site
 from tests.support import factories
 from tests.support.accounts import member_of
-from tests.support.background_tasks import dead, started, status_of
+from tests.support.background_tasks import dead, ended, started, status_of
 from tests.support.task_workers import TaskWorker
 from tests.support.waiting import eventually
 
@@ -64,6 +64,23 @@ def test_a_task_is_started_seen_moving_and_cancelled(recruiter: Hands) -> None:
 
 
 @pytest.mark.usefixtures("worker")
+def test_equal_tasks_unfold_and_fit(browser_page: OpenPage, site: Site, company: Company) -> None:
+    for _ in range(5):
+        ended(company, {"slept_seconds": 1})
+    page = browser_page("narrow")
+    sign_in_staff(page.context, site.url, member_of(company, Role.RECRUITER))
+    page.goto("/company/work/")
+    expect(page.locator(".task-row:visible")).to_have_count(1)
+
+    page.locator("summary", has_text="4 more like this").click()
+
+    rows = page.locator(".task-row:visible")
+    expect(rows).to_have_count(5)
+    assert len({(row.bounding_box() or {})["x"] for row in rows.all()}) == 1
+    no_sideways_scroll(page)
+    axe(page)
+
+
 def test_a_dead_letter_is_looked_into_edited_and_replayed(
     recruiter: Hands, company: Company, expected_problems: list[str]
 ) -> None:

@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+from pipeline.server.fixed_answers import StaticFileAnswers
 from tests.support.environment import ROOT
 
 PROGRAM = """
@@ -57,3 +59,18 @@ def test_without_collecting_files_are_served_under_plain_names(tmp_path: Path) -
     told = run(tmp_path / "none", "-c", PROGRAM, str(module))
 
     assert told.startswith(f"/static/{module} max-age=60, public ")
+
+
+def test_a_file_that_was_not_collected_is_served_whole_after_a_change(
+    tmp_path: Path, settings: Any
+) -> None:
+    settings.STATICFILES_DIRS = [tmp_path]
+    style = tmp_path / "a.css"
+    style.write_text("a { }")
+    answers = StaticFileAnswers()
+    style.write_text("a { color: red }")
+
+    answer = answers.find("/static/a.css").get_response("GET", {})
+
+    with answer.file as content:
+        assert dict(answer.headers)["Content-Length"] == str(len(content.read())) == "16"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -26,31 +25,24 @@ def download_my_deadline(request: HttpRequest, application_id: UUID) -> HttpResp
     """Return the entry that the emails about the offer contain, too; without an offer, go back."""
     _, seen = own_application(request, application_id)
     seq = my_current_offer(application_id)
-    deadline = _open_deadline(seen)
-    if seq is None or deadline is None:
-        return redirect("my_application", application_id)
-    return _deadline_file(seen, LinkedOffer(application_id, seq), deadline)
+    found = None if seq is None else _deadline_file(seen, LinkedOffer(application_id, seq))
+    return found or redirect("my_application", application_id)
 
 
 @require_safe
 def download_offer_deadline(request: HttpRequest, token: str) -> HttpResponse:
     """Return the same for the link of an offer's email; if the offer is over, go to its page."""
-    offer = read_offer_link_token(token)
-    if offer is not None:
+    offer, found = read_offer_link_token(token), None
+    if offer is not None and my_current_offer(offer.application_id) == offer.seq:
         with suppress(ApplicationNotFound):
-            seen = read_application(offer.application_id)
-            deadline = _open_deadline(seen)
-            if deadline and my_current_offer(offer.application_id) == offer.seq:
-                return _deadline_file(seen, offer, deadline)
-    return redirect("confirm_offer", token)
+            found = _deadline_file(read_application(offer.application_id), offer)
+    return found or redirect("confirm_offer", token)
 
 
-def _open_deadline(seen: SeenApplication) -> datetime | None:
+def _deadline_file(seen: SeenApplication, offer: LinkedOffer) -> HttpResponse | None:
     deadline = seen.application.acknowledge_by
-    return deadline if deadline and deadline > seen.now else None
-
-
-def _deadline_file(seen: SeenApplication, offer: LinkedOffer, deadline: datetime) -> HttpResponse:
+    if deadline is None or deadline <= seen.now:
+        return None
     title = read_job(seen.application.job_id).posting.title
     text = rendered_calendar_entry(
         f"Your turn: confirm your seat for “{title}”",

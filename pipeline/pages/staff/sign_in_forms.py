@@ -99,7 +99,7 @@ class ConfirmCodeForm(ConfirmLoginCodeForm):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["code"].label = "Code from the email"
-        self.fields["code"].widget.attrs |= {"placeholder": "", "autocapitalize": "characters"}
+        self.fields["code"].widget.attrs["autocapitalize"] = "characters"
 
     def clean_code(self) -> str:
         """Return the code if it is right.
@@ -129,7 +129,6 @@ class NewPasswordForm(forms.Form):
             if name in self.fields:
                 self.fields[name].label = label
                 self.fields[name].help_text = ""
-                self.fields[name].widget.attrs.pop("placeholder", None)
         self.fields["password1"].help_text = (
             "At least 12 characters. Not your email address, not only digits, and not a password"
             " that many people use."

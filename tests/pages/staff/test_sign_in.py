@@ -51,6 +51,23 @@ def test_a_wrong_password_is_told_with_422_and_tells_nothing_of_the_account(ada:
     assert words in unknown.content.decode()
 
 
+def test_no_field_repeats_its_label_as_a_placeholder(ada: User) -> None:
+    visitor, member = Client(), browser_of(ada)
+    ask_for_code(visitor, ada.email)
+
+    for browser, path in (
+        (Client(), "/account/login/"),
+        (Client(), "/account/login/code/"),
+        (Client(), "/account/password/reset/"),
+        (visitor, "/account/login/code/confirm/"),
+        (member, "/account/password/change/"),
+        (member, "/account/email/"),
+    ):
+        page = browser.get(path, follow=True).content.decode()
+        assert "<label" in page, path
+        assert "placeholder" not in page, path
+
+
 def test_a_member_without_a_password_signs_in_by_the_code_of_a_mail(company: Company) -> None:
     user, client = member_of(company, Role.VIEWER, password=None), Client()
     ask_for_code(client, user.email)
