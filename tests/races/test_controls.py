@@ -52,7 +52,7 @@ def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
     for service, seconds in ((applying, 1), (withdrawing, 1), (acknowledging, 2)):
         thinking = _after_thinking(write.write, seconds * THINK_SECONDS)
         monkeypatch.setattr(service, "write", thinking)
-    monkeypatch.setattr(Turns, "take", take_alone)  # else a process's threads would not race
+    monkeypatch.setattr(Turns, "take_turn", take_alone)  # else a process's threads would not race
     return bool(request.param)
 
 

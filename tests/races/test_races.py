@@ -46,7 +46,7 @@ def acknowledging(person: Application) -> partial[Application]:
 def turns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the threads of one process, and as processes that do not know of each other."""
     if request.param == "each alone":
-        monkeypatch.setattr(Turns, "take", take_alone)
+        monkeypatch.setattr(Turns, "take_turn", take_alone)
 
 
 @pytest.mark.usefixtures("turns")

@@ -83,7 +83,7 @@ def ticket(application: Application) -> int:
 def test_without_turns_each_has_a_transaction_of_their_own(
     batches: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(applying._turns), "take", take_alone)
+    monkeypatch.setattr(type(applying._turns), "take_turn", take_alone)
     job_id = factories.job(capacity=2)
 
     together([wish(job_id) for _ in range(9)])
