@@ -65,3 +65,14 @@ def test_numbers_make_sense_after_the_limit_was_lowered() -> None:
     assert "Turns passed 2 " in said
     assert "2 of 1" not in said
     assert "You have passed 2 turns, and this job lets people pass 1." in asked
+
+
+def test_the_places_over_time_name_the_wish_and_its_end() -> None:
+    _, first = factories.applications(factories.job(), 2)
+    passes_next(first)
+    passes_next(first, wanted=False)
+
+    said = text_of(owner_signed_in(first).get(mine(first, "places/")))
+
+    assert "You asked to pass a turn" in said
+    assert "You took back your wish to pass" in said
