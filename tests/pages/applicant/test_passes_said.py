@@ -8,6 +8,7 @@ from django.test import Client
 from pipeline.domain.errors import NotPassable
 from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.selectors.my_applications import my_current_offer
+from pipeline.services.verify import verify
 from pipeline.wording.sentences import Reader, sentence
 from tests.services.test_pass import offered_first, passes, passes_next
 from tests.support import factories
@@ -76,3 +77,13 @@ def test_the_places_over_time_name_the_wish_and_its_end() -> None:
 
     assert "You asked to pass a turn" in said
     assert "You took back your wish to pass" in said
+
+
+def test_a_free_seat_after_verifying_is_said_to_have_been_free() -> None:
+    first = factories.application(factories.job(), verified=False)
+    verify(application_id=first.id, actor=factories.owner_of(first))
+
+    said = text_of(owner_signed_in(first).get(mine(first)))
+
+    assert "A seat was free, so it was offered to you." in said
+    assert "A seat opened" not in said

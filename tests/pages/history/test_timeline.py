@@ -157,6 +157,7 @@ def test_what_follows_from_passed_turns_is_shown_with_them(
     text = " ".join(viewer.get(page(job, "timeline/")).content.decode().split())
     assert shown(viewer, page(job, "timeline/"))[:5] == list(range(last - 4, last + 1))
     assert "This caused 4 events" in text
+    assert "The applicant passed their turn" in text
     effects = shown(viewer, page(job, f"timeline/?cause={last - 4}"))
     assert effects == list(range(last, last - 4, -1))
 
