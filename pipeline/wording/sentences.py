@@ -218,14 +218,9 @@ def sentence(
     `cause`: the kind of event that caused this one, where the reader knows it.
     """
     words = reader.value
-    reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
+    reason = event.data.get("reason")
     seconds, quiet = _are_times_of_sentence_near(event), event.data.get(TIME_ZONE, "")
     decided = event.event == EventType.REMOVED
-    cooldown = ""
-    if eligible_at is not None:
-        until = time_in_words(eligible_at, zone, seconds=seconds)
-        after = "a pass" if "passed_at" in event.data else "a miss"
-        cooldown = f" After {after}, {words['they']} cannot be promoted again before {until}."
     facts = {
         "applied": (
             f"{words['They']} {words['were']} put forward by the company"
@@ -240,7 +235,7 @@ def sentence(
         "accept_until": time_in_words(event.data.get(ACCEPT_UNTIL), zone),
         "accepted_until": time_in_words(event.data.get(ACCEPTED_UNTIL), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),
-        "cooldown": cooldown,
+        "cooldown": _sentence_of_cooldown(event, words, zone),
         "loss": _sentence_of_loss(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
@@ -276,6 +271,15 @@ def _are_times_of_sentence_near(event: DescribedEvent) -> bool:
     later = (event.data.get(name) for name in ("deadline", "eligible_at"))
     gaps = (datetime.fromisoformat(str(time)) - event.effective_at for time in later if time)
     return any(timedelta(0) <= gap < NEAR for gap in gaps)
+
+
+def _sentence_of_cooldown(event: DescribedEvent, words: Mapping[str, str], zone: tzinfo) -> str:
+    eligible_at = event.data.get("eligible_at")
+    if eligible_at is None:
+        return ""
+    until = time_in_words(eligible_at, zone, seconds=_are_times_of_sentence_near(event))
+    after = "a pass" if "passed_at" in event.data else "a miss"
+    return f" After {after}, {words['they']} cannot be promoted again before {until}."
 
 
 def _sentence_of_loss(places: int, words: Mapping[str, str]) -> str:
