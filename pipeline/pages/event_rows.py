@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -42,10 +43,12 @@ class EventRow:
 def event_rows_of_person(events: Iterable[Event]) -> list[EventRow]:
     """Describe events of one person's applications, in the given order and without names."""
     zone = timezone.get_current_timezone()
-    rows = []
+    events, rows = list(events), []
+    kinds = _kinds_by_place(events)
     for event in events:
         words = words_of_event(event)
-        text = sentence(event, Reader.COMPANY, zone)
+        cause = kinds.get((event.job_id, event.cause_seq))
+        text = sentence(event, Reader.COMPANY, zone, cause=cause)
         rows.append(EventRow(event, words.company, words.tone, text))
     return rows
 
@@ -58,17 +61,18 @@ def event_rows_of_job(trees: Iterable[EventTree]) -> list[EventRow]:
     actors = actors_in_event_trees(
         {e.actor_id for e in events if e.actor_id and e.actor_kind == "COMPANY"}
     )
-    zone = timezone.get_current_timezone()
+    zone, kinds = timezone.get_current_timezone(), _kinds_by_place(events)
 
     def event_row(event: Event) -> EventRow:
         words = words_of_event(event)
+        cause = kinds.get((event.job_id, event.cause_seq))
         known = actors.get(event.actor_id) if event.actor_id else None
         actor = VIA_KEY if VIA_KEY in event.data else event.actor_kind
         return EventRow(
             event=event,
             title=words.log,
             tone=words.tone,
-            sentence=sentence(event, Reader.COMPANY, zone),
+            sentence=sentence(event, Reader.COMPANY, zone, cause=cause),
             name=names.get(event.application_id, "") if event.application_id else "",
             actor=f"by {known}" if known else ACTOR_WORDS[actor],
         )
@@ -79,6 +83,10 @@ def event_rows_of_job(trees: Iterable[EventTree]) -> list[EventRow]:
         root.children, root.more = [event_row(child) for child in tree.children], tree.more
         rows.append(root)
     return rows
+
+
+def _kinds_by_place(events: Iterable[Event]) -> dict[tuple[UUID, int | None], str]:
+    return {(event.job_id, event.seq): event.event for event in events}
 
 
 def row_of_event(event: Event) -> EventRow:

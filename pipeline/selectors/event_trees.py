@@ -46,7 +46,7 @@ ON_APPLICATIONS = [
 
 @dataclass(slots=True)
 class EventTree:
-    """An event and its first effects, which have no effects themselves."""
+    """An event and the first of all that followed from it, also the effects of its effects."""
 
     event: Event
     children: list[Event] = field(default_factory=list)
@@ -81,15 +81,7 @@ def event_trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[Even
     trees = {event.seq: EventTree(event) for event in roots.rows}
     others = [e for e in roots.rows if closing is None or e.seq < closing.seq]
     if others:  # events after the closing have no effects
-        at_once = {
-            "job": job_id,
-            "newest": others[0].seq,
-            "at": others[0].at,
-            "oldest": others[-1].seq,
-            "causes": [event.seq for event in others],
-            "shown": SHOWN,
-        }
-        _fill_event_trees(trees, Event.objects.raw(_AT_ONCE, at_once))
+        _fill_event_trees(trees, _effects_at_once(job_id, others))
     if closing and closing.seq in trees:
         most = MOST_COUNTED + SHOWN + 1
         by_closing = {
@@ -165,27 +157,45 @@ def _roots_of_event_trees(
     return Page.cut(rows, limit)
 
 
+def _effects_at_once(job_id: UUID, roots: list[Event]) -> Iterable[Event]:
+    """Read the first effects of each event of a page, newest first."""
+    change = {
+        "job": job_id,
+        "newest": roots[0].seq,
+        "at": roots[0].at,
+        "oldest": roots[-1].seq,
+        "roots": [event.seq for event in roots],
+        "shown": SHOWN,
+    }
+    return Event.objects.raw(_AT_ONCE, change)
+
+
 def _effects_for_event_trees(
     events: QuerySet[Event], job_id: UUID, cause_seq: int
 ) -> QuerySet[Event]:
-    """Read the effects of one event.
+    """Read the effects of one event, and their effects.
 
     They have its time, except those of a closing, and a place that was given back later.
     """
-    events = events.filter(cause_seq=cause_seq, seq__gt=cause_seq)
+    events = events.filter(seq__gt=cause_seq)
     cause = Event.objects.filter(job_id=job_id, seq=cause_seq).first()
     if cause is None:
         return events.none()
     if cause.event == EventType.JOB_CLOSED:
-        return events
+        return events.filter(cause_seq=cause_seq)
     later = Event.objects.filter(job_id=job_id, seq__gt=cause_seq, at__gt=cause.at)
     end = later.order_by("seq").values_list("seq", flat=True).first()
     at_once = Q(seq__lt=end) if end else Q()
+    passed = Event.objects.filter(at_once, job_id=job_id, seq__gt=cause_seq, event=EventType.PASSED)
+    passes = passed.exclude(cause_seq=None).order_by("seq").values_list("seq", "cause_seq")
+    causes = {cause_seq}
+    for seq, cause_of_pass in passes:  # in the order of the log, so that a cause comes first
+        causes |= {seq} if cause_of_pass in causes else set()
     if end and cause.event in (EventType.DECAYED, EventType.LAPSED, EventType.REMOVED):
         about = Event.objects.filter(application_id=cause.application_id, seq__gt=cause_seq)
         given_back = about.filter(event=EventType.REINSTATED, cause_seq=cause_seq)
         at_once |= Q(seq__in=list(given_back.values_list("seq", flat=True)))
-    return events.filter(at_once)
+    return events.filter(at_once, cause_seq__in=causes)
 
 
 def _event_trees_of_kind(
@@ -217,30 +227,39 @@ def _newest_event_trees(events: QuerySet[Event], before: int | None, limit: int)
 
 def _fill_event_trees(trees: dict[int, EventTree], children: Iterable[Event]) -> None:
     for child in children:
-        tree = trees[child.cause_seq or 0]
+        tree = trees[child.root_seq]  # type: ignore[attr-defined]  # the statement adds it
         tree.children.append(child)
-        tree.total = child.total  # type: ignore[attr-defined]  # the statement adds it
+        tree.total = child.total  # type: ignore[attr-defined]  # and this
 
 
 _COLUMNS = ", ".join(f"e.{field.attname}" for field in Event._meta.concrete_fields)
 
 # The effects of some events. They belong to the same change, which has one time, so the log is read
-# only up to the first event with a later time.
+# only up to the first event with a later time. The only effects that have effects themselves are
+# passed turns: the seat goes to the next in line.
 _AT_ONCE = f"""
-WITH bound AS (
+WITH RECURSIVE bound AS (
     SELECT coalesce(min(seq), 9223372036854775807) AS seq FROM (
         SELECT seq FROM pipeline_event
         WHERE job_id = %(job)s AND seq > %(newest)s AND at > %(at)s ORDER BY seq LIMIT 1
     ) next_change
-), caused AS (
-    SELECT seq, row_number() OVER cause AS place,
-           count(*) OVER (PARTITION BY cause_seq) AS total
-    FROM pipeline_event
+), passes AS MATERIALIZED (
+    SELECT seq, cause_seq FROM pipeline_event
     WHERE job_id = %(job)s AND seq > %(oldest)s AND seq < (SELECT seq FROM bound)
-      AND cause_seq = ANY(%(causes)s) AND event <> 'REINSTATED'
-    WINDOW cause AS (PARTITION BY cause_seq ORDER BY seq)
+      AND event = 'PASSED' AND cause_seq IS NOT NULL
+), causes AS (
+    SELECT seq, seq AS root_seq FROM unnest(%(roots)s::bigint[]) AS root (seq)
+    UNION ALL
+    SELECT passes.seq, root_seq FROM causes JOIN passes ON passes.cause_seq = causes.seq
+), caused AS (
+    SELECT e.seq, root_seq, row_number() OVER effects AS place,
+           count(*) OVER (PARTITION BY root_seq) AS total
+    FROM pipeline_event e JOIN causes ON causes.seq = e.cause_seq
+    WHERE e.job_id = %(job)s AND e.seq > %(oldest)s AND e.seq < (SELECT seq FROM bound)
+      AND e.event <> 'REINSTATED'
+    WINDOW effects AS (PARTITION BY root_seq ORDER BY e.seq)
 )
-SELECT {_COLUMNS}, caused.total
+SELECT {_COLUMNS}, caused.root_seq, caused.total
 FROM caused JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = caused.seq
 WHERE caused.place <= %(shown)s ORDER BY e.seq
 """  # noqa: S608
@@ -254,7 +273,7 @@ WITH caused AS (
         ORDER BY seq LIMIT %(looked_at)s
     ) behind WHERE cause_seq = %(cause)s ORDER BY seq LIMIT %(most)s
 )
-SELECT {_COLUMNS}, (SELECT count(*) FROM caused) AS total
+SELECT {_COLUMNS}, e.cause_seq AS root_seq, (SELECT count(*) FROM caused) AS total
 FROM (SELECT seq FROM caused ORDER BY seq LIMIT %(shown)s) c
 JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = c.seq ORDER BY e.seq
 """  # noqa: S608

@@ -20,12 +20,14 @@ class PositionStep(NamedTuple):
     """Position from a time on; None while the application does not wait, or is not verified.
 
     `event` is the application's own event at that time, empty if another person's change moved it.
+    `took_back`: it took back the wish to pass a turn.
     """
 
     seq: int
     at: datetime
     position: int | None
     event: str
+    took_back: bool = False
 
 
 class LoggedPlace(NamedTuple):
@@ -36,12 +38,14 @@ class LoggedPlace(NamedTuple):
     application_id: UUID
     event: str
     place: tuple[int, int] | None
+    took_back: bool = False
 
 
 _READ = """
 SELECT seq, at, application_id, event,
        to_status = 'WAITLIST' AND data ->> 'verify_by' IS NULL,
-       (data ->> 'ticket')::bigint, (data ->> 'tie')::bigint
+       (data ->> 'ticket')::bigint, (data ->> 'tie')::bigint,
+       event = 'PASS_ASKED' AND data ->> 'pass_next' IS NULL
 FROM pipeline_event
 WHERE job_id = %(job)s AND application_id IS NOT NULL
 ORDER BY seq LIMIT %(most)s
@@ -60,8 +64,8 @@ def position_history_of(application: Application | ApplicationRow) -> list[Posit
     if len(rows) > MOST_EVENTS:
         return None
     logged = (
-        LoggedPlace(seq, at, who, event, (ticket, tie) if waits else None)
-        for seq, at, who, event, waits, ticket, tie in rows
+        LoggedPlace(seq, at, who, event, (ticket, tie) if waits else None, took_back)
+        for seq, at, who, event, waits, ticket, tie, took_back in rows
     )
     return steps_of_position(logged, application.id)
 
@@ -87,7 +91,8 @@ def steps_of_position(events: Iterable[LoggedPlace], me: UUID) -> list[PositionS
             ahead += event.place is not None and event.place < mine
             ahead -= left is not None and left < mine
         own = event.event if event.application_id == me else ""
-        step = PositionStep(event.seq, event.at, ahead + 1 if mine else None, own)
+        position = ahead + 1 if mine else None
+        step = PositionStep(event.seq, event.at, position, own, bool(own) and event.took_back)
         if not own and steps and steps[-1].position == step.position:
             continue
         if not own and steps and steps[-1].at == step.at and not steps[-1].event:

@@ -5,7 +5,7 @@ Full sentences about events are in `sentences`; the words for background tasks i
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from jobs.models import JobStatus
 from pipeline.domain.states import (
@@ -18,6 +18,7 @@ from pipeline.domain.states import (
     Status,
 )
 from pipeline.wording.english import capitalized
+from pipeline.wording.wish_words import PASS_NEXT
 
 
 class StatusWords(NamedTuple):
@@ -50,6 +51,7 @@ class Loggable(Protocol):
     event: str
     from_status: str | None
     outcome: str | None
+    data: Any
 
 
 STATUS_WORDS: dict[str, StatusWords] = {
@@ -107,10 +109,7 @@ EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
         "wait", "answered in advance", "Answered in advance", "You answered in advance"
     ),
     EventType.PASS_ASKED: EventWords(
-        "wait",
-        "said what to do with the next turn",
-        "Said what to do with the next turn",
-        "You said what to do with your next turn",
+        "wait", "asked to pass a turn", "Asked to pass a turn", "You asked to pass a turn"
     ),
     EventType.PASSED: EventWords("wait", "passed a turn", "Passed a turn", "You passed your turn"),
     EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
@@ -146,6 +145,14 @@ UNVERIFIED_WORDS = EventWords(
     "was not verified in time",
     "Ended: the address was not verified",
     "Ended: the address was not verified",
+)
+
+# The words for PASS_ASKED when the person took the wish back.
+NO_PASS_WORDS = EventWords(
+    "wait",
+    "took back the wish to pass",
+    "Took back the wish to pass",
+    "You took back your wish to pass",
 )
 
 # The choices of a filter by type of event. JOB_CREATED is missing: it is always the first event.
@@ -239,6 +246,8 @@ def words_of_event(event: Loggable) -> EventWords:
     kind = EventType(event.event)
     if kind is EventType.LAPSED and event.from_status == Status.WAITLIST:
         return UNVERIFIED_WORDS
+    if kind is EventType.PASS_ASKED and PASS_NEXT not in event.data:
+        return NO_PASS_WORDS
     if kind is EventType.REMOVED and event.outcome:
         return EVENT_WORDS[Outcome(event.outcome)]
     return EVENT_WORDS[kind]

@@ -221,10 +221,17 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
             " does not count as a miss."
         )
     window = long_duration(standing.policy.acknowledgment_window_seconds)
-    turn = (
-        f"You keep your place in line. When it is your turn, we email you, and you have {window}"
-        " to confirm."
-    ) + explain_quiet_hours(standing.policy)
+    emailed = f"we email you, and you have {window} to confirm."
+    emailed += explain_quiet_hours(standing.policy)
+    turn = f"You keep your place in line. When it is your turn, {emailed}"
+    if standing.pass_next:
+        turn = "You keep your place in line."
+    elif standing.is_accepting:
+        until = time_in_words(standing.accept_until, zone)
+        turn = (
+            f"You keep your place in line. If your turn comes before {until}, the seat is yours at"
+            f" once: you said yes. If it comes later, {emailed}"
+        )
     if standing.draw_at:
         turn = (
             "There is nothing to do. The order of everyone in line is drawn by lot at"
@@ -249,7 +256,7 @@ def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
             f" You asked for no seat before {until}. Seats that open earlier go to people behind"
             " you."
         )
-    if standing.is_accepting:
+    if standing.is_accepting and standing.draw_at:
         until = time_in_words(standing.accept_until, zone)
         turn += f" If your turn comes before {until}, the seat is yours at once: you said yes."
     if standing.pass_next:

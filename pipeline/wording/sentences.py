@@ -55,11 +55,12 @@ class DescribedEvent(Protocol):
 class Reader(Enum):
     """Reader of a sentence, with the words it uses for the applicant."""
 
-    APPLICANT = {"They": "You", "they": "you", "their": "your", "were": "were"}
+    APPLICANT = {"They": "You", "they": "you", "their": "your", "own": "your", "were": "were"}
     COMPANY = {
         "They": "The applicant",
         "they": "the applicant",
         "their": "the applicant's",
+        "own": "their",  # where the sentence has just named the person
         "were": "was",
     }
 
@@ -96,14 +97,19 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "stays the same."
     ),
     (EventType.PROMOTED, None): (
-        "A seat opened and {they} {were} next in line, so it was offered to {they}." + _DEADLINE
+        "A seat opened and it was {their} turn, so it was offered to {they}." + _DEADLINE
+    ),
+    (EventType.PROMOTED, EventType.PASSED): (
+        "The person ahead passed their turn, so the seat was offered to {they}." + _DEADLINE
+    ),
+    (EventType.PROMOTED, EventType.VERIFIED): (
+        "A seat was free, so it was offered to {they}." + _DEADLINE
     ),
     (EventType.PROMOTED, PLANNED_SEATS): (
-        "A planned seat opened and {they} {were} next in line, so it was offered to {they}."
-        + _DEADLINE
+        "A planned seat opened and it was {their} turn, so it was offered to {they}." + _DEADLINE
     ),
     (EventType.PROMOTED, ACCEPTED_UNTIL): (
-        "A seat opened and {they} {were} next in line. {They} had accepted it in advance."
+        "A seat was free and it was {their} turn. {They} had accepted it in advance."
     ),
     (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL): (
         "{They} had said yes in advance to any seat before {accepted_until}, so the seat was "
@@ -117,7 +123,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "the company decides."
     ),
     (EventType.DEADLINE_EXTENDED, None): (
-        "{They} lost time to confirm the seat through no fault of {their} own, so the "
+        "{They} lost time to confirm the seat through no fault of {own} own, so the "
         "deadline was extended to {deadline}.{quiet}"
     ),
     (EventType.DECAYED, None): (
@@ -204,17 +210,17 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
 }
 
 
-def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
-    """Return a sentence about an event. Raises KeyError for an event that cannot happen."""
+def sentence(
+    event: DescribedEvent, reader: Reader, zone: tzinfo = UTC, *, cause: str | None = None
+) -> str:
+    """Return a sentence about an event. Raises KeyError for an event that cannot happen.
+
+    `cause`: the kind of event that caused this one, where the reader knows it.
+    """
     words = reader.value
-    reason, eligible_at = event.data.get("reason"), event.data.get("eligible_at")
+    reason = event.data.get("reason")
     seconds, quiet = _are_times_of_sentence_near(event), event.data.get(TIME_ZONE, "")
     decided = event.event == EventType.REMOVED
-    cooldown = ""
-    if eligible_at is not None:
-        until = time_in_words(eligible_at, zone, seconds=seconds)
-        after = "a pass" if "passed_at" in event.data else "a miss"
-        cooldown = f" After {after}, {words['they']} cannot be promoted again before {until}."
     facts = {
         "applied": (
             f"{words['They']} {words['were']} put forward by the company"
@@ -229,7 +235,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
         "accept_until": time_in_words(event.data.get(ACCEPT_UNTIL), zone),
         "accepted_until": time_in_words(event.data.get(ACCEPTED_UNTIL), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),
-        "cooldown": cooldown,
+        "cooldown": _sentence_of_cooldown(event, words, zone),
         "loss": _sentence_of_loss(event.data.get("places", 0), words),
         "seats": count(event.data.get("capacity", 0), "seat"),
         "why": f" (reason: {REASON_WORDS[Reason(reason)]})" if decided and reason else "",
@@ -246,7 +252,7 @@ def sentence(event: DescribedEvent, reader: Reader, zone: tzinfo = UTC) -> str:
     is_removal = kind is EventType.REINSTATED and "missed" not in event.data
     answer = AFTER_REMOVAL if is_removal else event.data.get(ANSWER)
     facts_told = [each for each in _FACTS if each in event.data]
-    known = filter(None, (answer, unverified, *facts_told, event.outcome, event.to_status))
+    known = filter(None, (answer, unverified, *facts_told, cause, event.outcome, event.to_status))
     for what in (*known, None):
         template = SENTENCES.get((kind, what))
         if template:
@@ -265,6 +271,15 @@ def _are_times_of_sentence_near(event: DescribedEvent) -> bool:
     later = (event.data.get(name) for name in ("deadline", "eligible_at"))
     gaps = (datetime.fromisoformat(str(time)) - event.effective_at for time in later if time)
     return any(timedelta(0) <= gap < NEAR for gap in gaps)
+
+
+def _sentence_of_cooldown(event: DescribedEvent, words: Mapping[str, str], zone: tzinfo) -> str:
+    eligible_at = event.data.get("eligible_at")
+    if eligible_at is None:
+        return ""
+    until = time_in_words(eligible_at, zone, seconds=_are_times_of_sentence_near(event))
+    after = "a pass" if "passed_at" in event.data else "a miss"
+    return f" After {after}, {words['they']} cannot be promoted again before {until}."
 
 
 def _sentence_of_loss(places: int, words: Mapping[str, str]) -> str:

@@ -22,17 +22,17 @@ WISH_SENTENCES: dict[tuple[EventType, str | None], str] = {
         "confirmed at once. The place in line stays the same."
     ),
     (EventType.PREACCEPTED, None): (
-        "{They} took back {their} yes in advance. {They} will be asked to confirm a seat."
+        "{They} took back {own} yes in advance. {They} will be asked to confirm a seat."
     ),
     (EventType.PASS_ASKED, PASS_NEXT): (
-        "{They} asked to pass {their} next turn. When it comes, the seat goes to the next in line, "
+        "{They} asked to pass {own} next turn. When it comes, the seat goes to the next in line, "
         "and the place in line stays the same."
     ),
     (EventType.PASS_ASKED, None): (
-        "{They} took back {their} wish to pass the next turn. {They} will be offered a seat then."
+        "{They} took back {own} wish to pass the next turn. {They} will be offered a seat then."
     ),
     (EventType.PASSED, None): (
-        "{They} passed {their} turn and did not take the seat. It is no miss, and the place in "
+        "{They} passed {own} turn and did not take the seat. It is no miss, and the place in "
         "line stays the same.{cooldown}"
     ),
 }

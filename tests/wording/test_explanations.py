@@ -113,6 +113,21 @@ def test_waiting_is_told_with_what_holds_it_up() -> None:
     assert "before" not in explain_doing_nothing(standing(waiting, 1, eligible_at=NOW))
 
 
+def test_waiting_with_a_wish_is_told_without_a_contradiction() -> None:
+    until = NOW + timedelta(days=1)
+
+    passing = explain_doing_nothing(standing(Status.WAITLIST, pass_next=True))
+    accepting = explain_doing_nothing(standing(Status.WAITLIST, accept_until=until))
+
+    assert passing == (
+        "You keep your place in line. You pass your next turn: that seat goes to the person behind"
+        " you."
+    )
+    assert "When it is your turn, we email you" not in accepting
+    assert "the seat is yours at once: you said yes. If it comes later, we email you" in accepting
+    assert accepting.count("said yes") == 1
+
+
 @pytest.mark.parametrize("status", [Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT])
 def test_on_a_closed_job_it_is_about_to_end(status: Status) -> None:
     assert "about to end" in explain_doing_nothing(standing(status, job_status="CLOSED"))

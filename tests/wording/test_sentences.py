@@ -27,6 +27,7 @@ from pipeline.domain.states import (
 )
 from pipeline.line.event_log import logged_time
 from pipeline.wording.contest_words import CONTEST_REASON_WORDS
+from pipeline.wording.event_words import words_of_event
 from pipeline.wording.sentences import (
     AFTER_REMOVAL,
     SENTENCES,
@@ -118,6 +119,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.DEFERRED, NOT_BEFORE), (EventType.PREACCEPTED, ACCEPT_UNTIL)}
     possible.add((EventType.PASS_ASKED, PASS_NEXT))
     possible |= {(EventType.PROMOTED, ACCEPTED_UNTIL), (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL)}
+    possible |= {(EventType.PROMOTED, cause) for cause in (EventType.PASSED, EventType.VERIFIED)}
     possible |= {(EventType.CONTEST_ANSWERED, each) for each in ContestAnswer}
     possible.add((EventType.REINSTATED, AFTER_REMOVAL))
     possible |= {(EventType.CAPACITY_CHANGED, PLANNED_SEATS), (EventType.PROMOTED, PLANNED_SEATS)}
@@ -232,3 +234,45 @@ def test_times_within_minutes_show_their_seconds() -> None:
 
     assert "the deadline of 12:00:59 UTC" in said
     assert "before 12:01:59 UTC" in said
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        ("PASSED", "The person ahead passed their turn, so the seat was offered to you."),
+        ("VERIFIED", "A seat was free, so it was offered to you."),
+        ("REMOVED", "A seat opened and it was your turn, so it was offered to you."),
+        (None, "A seat opened and it was your turn, so it was offered to you."),
+    ],
+)
+def test_an_offer_says_why_it_came(cause: str | None, words: str) -> None:
+    promoted = Row("PROMOTED", "PENDING_ACKNOWLEDGMENT", data=FACTS)
+
+    assert sentence(promoted, Reader.APPLICANT, cause=cause).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("event", "data", "words", "title"),
+    [
+        ("PASSED", {}, "The applicant passed their turn", "Passed a turn"),
+        (
+            "PASS_ASKED",
+            {PASS_NEXT: True},
+            "The applicant asked to pass their next turn.",
+            "Asked to pass a turn",
+        ),
+        (
+            "PASS_ASKED",
+            {},
+            "The applicant took back their wish to pass the next turn.",
+            "Took back the wish to pass",
+        ),
+    ],
+)
+def test_a_company_reads_of_a_passed_turn_in_plain_words(
+    event: str, data: dict[str, Any], words: str, title: str
+) -> None:
+    row = Row(event, "WAITLIST", data=data)
+
+    assert sentence(row, Reader.COMPANY).startswith(words)
+    assert words_of_event(row).company == title

@@ -64,12 +64,16 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
     def my_application_context() -> dict[str, Any]:
         moved = last_change_of_position(seen.application)
         events = my_last_events(seen.application.id, most=LAST_EVENTS)
+        kinds = {event.seq: event.event for event in events.rows}
         return {
             "card": cards_with_prospects([card])[0],
             "picture": _picture_in_my_application(card),
             "moved": moved,
             "why_moved": explain_moved_position(moved) if moved else "",
-            "lines": [card_timeline_entry(event) for event in events.rows],
+            "lines": [
+                card_timeline_entry(event, cause=kinds.get(event.cause_seq or 0))
+                for event in events.rows
+            ],
             "more_lines": events.more,
             "emails": emails,
             "plans": plans,

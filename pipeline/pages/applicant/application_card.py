@@ -177,10 +177,12 @@ class TimelineEntry:
     key: str = ""  # tells the entry from all others on a page
 
 
-def card_timeline_entry(event: Event, *, job_title: str = "") -> TimelineEntry:
-    """Describe an event to its applicant, in their time zone."""
+def card_timeline_entry(
+    event: Event, *, job_title: str = "", cause: str | None = None
+) -> TimelineEntry:
+    """Describe an event to its applicant, in their time zone. `cause`: as in `sentence`."""
     words = words_of_event(event)
-    text = sentence(event, Reader.APPLICANT, timezone.get_current_timezone())
+    text = sentence(event, Reader.APPLICANT, timezone.get_current_timezone(), cause=cause)
     return TimelineEntry(
         words.applicant,
         text,

@@ -24,7 +24,7 @@ from pipeline.pages.charts import (
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.jobs import read_job
 from pipeline.stats.position_history import MOST_EVENTS, PositionStep, position_history_of
-from pipeline.wording.event_words import EVENT_WORDS
+from pipeline.wording.event_words import EVENT_WORDS, NO_PASS_WORDS
 
 # The most points of the picture, and the most rows of the table, newest first.
 POINTS, ROWS = 400, 200
@@ -46,9 +46,7 @@ def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
         "most_events": MOST_EVENTS,
         "chart": my_places_chart(steps or [], seen.now),
         "rows": [
-            (step.at, step.position, EVENT_WORDS[EventType(step.event)].applicant)
-            if step.event
-            else (step.at, step.position, "Others moved")
+            (step.at, step.position, _words_of_step(step) if step.event else "Others moved")
             for step in reversed((steps or [])[-ROWS:])
         ],
         "more_rows": len(steps or []) > ROWS,
@@ -87,8 +85,13 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
         marks=[
             ChartTick(
                 (step.at - start).total_seconds() / whole,
-                EVENT_WORDS[EventType(step.event)].applicant if step is own[-1] else "",
+                _words_of_step(step) if step is own[-1] else "",
             )
             for step in own
         ],
     )
+
+
+def _words_of_step(step: PositionStep) -> str:
+    words = NO_PASS_WORDS if step.took_back else EVENT_WORDS[EventType(step.event)]
+    return words.applicant

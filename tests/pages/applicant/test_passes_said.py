@@ -8,6 +8,7 @@ from django.test import Client
 from pipeline.domain.errors import NotPassable
 from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.selectors.my_applications import my_current_offer
+from pipeline.services.verify import verify
 from pipeline.wording.sentences import Reader, sentence
 from tests.services.test_pass import offered_first, passes, passes_next
 from tests.support import factories
@@ -65,3 +66,24 @@ def test_numbers_make_sense_after_the_limit_was_lowered() -> None:
     assert "Turns passed 2 " in said
     assert "2 of 1" not in said
     assert "You have passed 2 turns, and this job lets people pass 1." in asked
+
+
+def test_the_places_over_time_name_the_wish_and_its_end() -> None:
+    _, first = factories.applications(factories.job(), 2)
+    passes_next(first)
+    passes_next(first, wanted=False)
+
+    said = text_of(owner_signed_in(first).get(mine(first, "places/")))
+
+    assert "You asked to pass a turn" in said
+    assert "You took back your wish to pass" in said
+
+
+def test_a_free_seat_after_verifying_is_said_to_have_been_free() -> None:
+    first = factories.application(factories.job(), verified=False)
+    verify(application_id=first.id, actor=factories.owner_of(first))
+
+    said = text_of(owner_signed_in(first).get(mine(first)))
+
+    assert "A seat was free, so it was offered to you." in said
+    assert "A seat opened" not in said

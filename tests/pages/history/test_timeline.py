@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -17,10 +18,13 @@ from pipeline.models import Application
 from pipeline.selectors.event_trees import Wanted, event_trees_of, wanted_event_trees_of
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.lifecycle import close_job
+from pipeline.services.preaccept import preaccept
 from pipeline.services.remove import remove
 from pipeline.services.settle import settle
+from tests.services.test_pass import passes_next
 from tests.support import factories
 from tests.support.busy_line import busy_job
+from tests.support.clock import database_now
 from tests.support.history import History, page
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -90,7 +94,12 @@ def test_every_filter_gives_what_reading_the_whole_log_gives(seed: int) -> None:
         assert all_seqs(job, wanted) == [e.seq for e in log if e.event == kind], kind
     for cause in {e.cause_seq for e in log if e.cause_seq}:
         wanted = Wanted(cause_seq=cause)
-        assert all_seqs(job, wanted) == [e.seq for e in log if e.cause_seq == cause]
+        causes, effects = {cause}, []
+        for each in log[::-1]:
+            if each.cause_seq in causes:
+                effects.insert(0, each.seq)
+                causes |= {each.seq} if each.event == "PASSED" else set()
+        assert all_seqs(job, wanted) == effects
     roots = [e.seq for e in log if e.cause_seq is None or e.event == "REINSTATED"]
     assert all_seqs(job, None) == roots
 
@@ -106,6 +115,51 @@ def all_seqs(job: UUID, wanted: Wanted | None) -> list[int]:
         seqs += [tree.event.seq for tree in found.rows]
         before, more = (seqs[-1] if seqs else None), found.more
     return seqs
+
+
+def all_in_trees(job: UUID) -> list[int]:
+    seqs: list[int] = []
+    before, more = None, True
+    while more:
+        found = event_trees_of(job, before=before, limit=3)
+        for tree in found.rows:
+            seqs += [tree.event.seq, *(child.seq for child in tree.children)]
+        before, more = found.rows[-1].event.seq, found.more
+    return seqs
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_trees_of_all_pages_hold_each_event_of_the_log_once(seed: int) -> None:
+    job = busy_job(seed, steps=150)
+
+    assert sorted(all_in_trees(job)) == [event.seq for event in factories.events(job)]
+
+    close_job(job_id=job, actor=factories.RECRUITER)
+    factories.settle_all()
+    assert sorted(all_in_trees(job)) == [event.seq for event in factories.events(job)]
+
+
+def test_what_follows_from_passed_turns_is_shown_with_them(
+    viewer: Client, company: Company
+) -> None:
+    job = factories.job(company_id=company.id)
+    seated, first, second, third, _ = factories.applications(job, 5)
+    passes_next(first)
+    passes_next(second)
+    until = database_now() + timedelta(days=1)
+    preaccept(application_id=third.id, accept_until=until, actor=factories.owner_of(third))
+
+    decide_on(seated)
+
+    names = [event.event for event in factories.events(job)[-5:]]
+    assert names == ["REMOVED", "PASSED", "PASSED", "PROMOTED", "ACKNOWLEDGED"]
+    last = factories.row_of(job).seq
+    text = " ".join(viewer.get(page(job, "timeline/")).content.decode().split())
+    assert shown(viewer, page(job, "timeline/"))[:5] == list(range(last - 4, last + 1))
+    assert "This caused 4 events" in text
+    assert "The applicant passed their turn" in text
+    effects = shown(viewer, page(job, f"timeline/?cause={last - 4}"))
+    assert effects == list(range(last, last - 4, -1))
 
 
 def decide_on(application: Application) -> None:
