@@ -229,9 +229,16 @@ def _answer_message(event: EventForMail, facts: Facts) -> Message:
     return _message_from_timeline(event, facts, subject, *wrote, *place, follow)
 
 
+def _message_about_hire(_event: EventForMail, facts: Facts) -> Message:
+    """Congratulate, without the reason: it explains why the line ended, not why they were hired."""
+    good = f"Congratulations! {facts.company} hired you and will contact you about the next steps."
+    ended = "Your application has ended, and there is nothing more for you to do here."
+    subject = f"You are hired: “{facts.job_title}” at {facts.company}"
+    return _message(facts, subject, Paragraph(good), Paragraph(ended))
+
+
 OTHER_JOBS = ("Other open jobs:", "openings_link", "Open jobs")
 WHAT_HAPPENED = ("See what happened:", "application_link", "My application")
-NEXT_STEPS = ("Congratulations! {company} will contact you about the next steps.", "", "")
 
 # The events and outcomes with an email, and the function that composes it.
 MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
@@ -268,7 +275,7 @@ MAILS: dict[str, Callable[[EventForMail, Facts], Message]] = {
     Outcome.REJECTED: _notice_message(
         "{company} has decided on your application for “{job}”", OTHER_JOBS
     ),
-    Outcome.HIRED: _notice_message("You are hired: “{job}” at {company}", NEXT_STEPS),
+    Outcome.HIRED: _message_about_hire,
     Outcome.JOB_CLOSED: _notice_message("{company} has closed the job “{job}”", OTHER_JOBS),
 }
 

@@ -7,13 +7,21 @@ from datetime import datetime, tzinfo
 
 from pipeline.pages.charts import Chart, chart_steps, chart_ticks_of_count, chart_ticks_of_time
 from pipeline.stats.job_series import Point
-from pipeline.wording.english import plural
+from pipeline.wording.english import count, people, plural
 
 
 def job_occupancy_chart(
-    points: Sequence[Point], start: datetime, end: datetime, zone: tzinfo
+    points: Sequence[Point],
+    start: datetime,
+    end: datetime,
+    zone: tzinfo,
+    *,
+    as_of: str = "At the end",
 ) -> Chart:
-    """Draw seats taken, seats in total and people waiting over time."""
+    """Draw seats taken, seats in total and people waiting over time.
+
+    `as_of` begins the sentence on the last state.
+    """
     last = points[-1]
     highest = max(max(p.held, p.waiting, p.capacity) for p in points)
     top, y = chart_ticks_of_count(highest)
@@ -28,9 +36,9 @@ def job_occupancy_chart(
         ident="occupancy",
         title="Seats and waitlist over time",
         description=(
-            f"At the end, {last.held} of {last.capacity} seats are taken and {last.waiting:,} "
-            f"{plural(last.waiting, 'person is', 'people are')} waiting. The axis ends at "
-            f"{top:,.0f}."
+            f"{as_of}, {last.held:,} of {count(last.capacity, 'seat')}"
+            f" {plural(last.capacity, 'is', 'are')} taken and {people(last.waiting)}"
+            f" {plural(last.waiting, 'is', 'are')} waiting."
         ),
         x=chart_ticks_of_time(start, end, zone),
         y=y,

@@ -63,6 +63,8 @@ class Board:
     recent: RecentFacts
     activity: RecentActivity
     facts: PromotionFacts
+    # The first people who could be promoted, in order: at most one more than there are free seats.
+    next_names: list[str]
 
     @property
     def now(self) -> datetime:
@@ -78,7 +80,7 @@ def read_board(
     waiting_after: tuple[int, int] = BEFORE_THE_FIRST,
     worker: DecayWorkerStatus | None = None,
 ) -> Board:
-    """Return the board's data in seven queries, or six if the `worker` has been read before.
+    """Return the board's data in eight queries, or seven if the `worker` has been read before.
 
     Misses are those of BOARD_MISSES_SPAN. Raises JobNotFound.
     """
@@ -92,6 +94,7 @@ def read_board(
             recent=recent_waits([job_id])[job_id],
             activity=activity,
             facts=_board_promotion_facts(job, activity, worker or read_decay_worker_for_board()),
+            next_names=read_board_next_in_line(job_id, most=min(job.seats_free + 1, LOOKED_AHEAD)),
         )
 
 

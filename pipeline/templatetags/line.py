@@ -33,12 +33,13 @@ def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString 
     if moment is None:
         return "never"
     ahead = _tag_clock_offset(context)
+    told = naturaltime(moment - ahead).replace("\xa0", " ")
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
         moment.isoformat(),
         tag_time_in_full(moment),
         SafeString("" if ahead else " data-relative"),
-        naturaltime(moment - ahead).replace("\xa0", " "),
+        "just now" if told == "now" else told,
     )
 
 

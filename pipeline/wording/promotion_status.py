@@ -215,7 +215,7 @@ def _status_with_free_seats(facts: PromotionFacts) -> PromotionStatus:
         Cause.SEATS_FREE,
         f"{_free_seats(facts)}, and nobody is waiting.",
         "So there is nobody to promote.",
-        "The next person who applies gets one.",
+        f"The next person who applies gets {plural(facts.free, 'it', 'one')}.",
         tone="good",
     )
 
@@ -236,8 +236,8 @@ def _status_while_promoting(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.MOVING,
         "The line is moving: someone was promoted within the last hour.",
-        f"Every seat is taken again ({_held_seats(facts)}), and {people(facts.verified)}"
-        f" {plural(facts.verified, 'waits', 'wait')}.",
+        f"{plural(facts.capacity, 'The seat', 'Every seat')} is taken again ({_held_seats(facts)}),"
+        f" and {people(facts.verified)} {plural(facts.verified, 'waits', 'wait')}.",
         _next_seat_status(facts),
         *_deadline_status(facts),
         tone="good",
@@ -259,7 +259,7 @@ def _status_without_free_seat(facts: PromotionFacts) -> PromotionStatus:
 def _next_seat_status(facts: PromotionFacts) -> str:
     own = "A seat opens when you decide on someone in review"
     if not facts.pending:
-        return f"{own}, or when one of them withdraws."
+        return f"{own}, or {plural(facts.active, 'if that person', 'when one of them')} withdraws."
     if not facts.active:
         return "A seat opens when someone declines or misses the deadline."
     return f"{own}, or when a deadline passes."

@@ -64,7 +64,7 @@ const counted = (count, unit) => `${count} ${unit}${count === 1 ? "" : "s"}`;
 // The words of Django's naturaltime, so that nothing changes but the number.
 function words(seconds) {
   const future = seconds < 0, span = Math.abs(seconds), end = future ? "from now" : "ago";
-  if (span < 1) return "now";
+  if (span < 1) return "just now";
   if (span < MINUTE) return span === 1 ? `a second ${end}` : `${span} seconds ${end}`;
   const minutes = Math.floor(span / MINUTE), hours = Math.floor(span / HOUR);
   if (span < HOUR) return minutes === 1 ? `a minute ${end}` : `${minutes} minutes ${end}`;
@@ -88,7 +88,7 @@ function refreshRelativeTimes() {
   for (const time of document.querySelectorAll("time[data-relative]")) {
     const seconds = Math.trunc((serverNow() - Date.parse(time.dateTime)) / 1000);
     const ago = words(seconds);
-    const told = "lasting" in time.dataset ? ago.replace(/ ago$/, "").replace(/^now$/, "a moment") : ago;
+    const told = "lasting" in time.dataset ? ago.replace(/ ago$/, "").replace(/^just now$/, "a moment") : ago;
     if (Math.abs(seconds) < LONGEST_KEPT && time.textContent !== told) time.textContent = told;
   }
 }

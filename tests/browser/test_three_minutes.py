@@ -96,7 +96,7 @@ def apply_as_three_people(company: Reader, people: Reader) -> None:
     people.follow("Night watch")
     for name in ("Ana Li", "Bo Berg", "Cy Okafor"):
         people.press(f"Apply as {name}")
-        people.sees(f"{name} has applied.")
+        people.sees(f"{name} has applied and ")
     company.sees("Ana Li", "#seats")
     company.sees("Cy Okafor", "#waitlist")
 

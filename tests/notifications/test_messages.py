@@ -190,6 +190,17 @@ def test_a_withdrawal_is_told_only_if_a_deadline_ran() -> None:
     assert "You have withdrawn" in subject_of(pending)
 
 
+def test_a_hire_is_congratulated_first_and_without_the_reason() -> None:
+    row = ended(Outcome.HIRED)
+    row.data["reason"] = "POSITION_FILLED"
+
+    message = message_for(row, FACTS)
+
+    assert message is not None
+    assert message.paragraphs[0].text.startswith("Congratulations!")
+    assert "reason" not in " ".join(each.text for each in message.paragraphs)
+
+
 def test_nobody_unverified_is_told_anything() -> None:
     row = Row("APPLIED", "WAITLIST", actor_kind="APPLICANT", data={"verify_by": DEADLINE})
 

@@ -16,19 +16,20 @@ from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company.consequences import (
-    consequence_of_capacity,
+    consequence_of_one_more_seat,
     promotion_consequence,
 )
 from pipeline.pages.company.decision_notices import decision_notices
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.line_picture import LinePicture
-from pipeline.pages.live_page import PARAMETER, live_page
+from pipeline.pages.live_page import live_page
 from pipeline.pages.occupancy_chart import job_occupancy_chart
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.applications import BEFORE_THE_FIRST
 from pipeline.selectors.board import (
     BOARD_MISSES_SPAN,
+    LOOKED_AHEAD,
     Board,
     DecayWorkerStatus,
     SeatPlace,
@@ -47,6 +48,7 @@ from pipeline.wording.promotion_status import status_of_promotion
 
 MISSES_SHOWN, ACTIVITY_SHOWN, DEADLINES_SHOWN = 5, 5, 2
 CHART_SPAN, CHART_SECONDS = timedelta(hours=24), 60  # and for how long a chart is kept
+MANY_EVENTS = 2_000  # in the chart's span: from here on, it is not read again after each change
 IDLE_SHOWN = 6  # free seats drawn one by one; the rest are only counted
 ANSWER_ICONS = {"good": "check-circle", "bad": "exclamation-triangle", "warn": "hand-raised"}
 
@@ -68,14 +70,12 @@ def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
     overdue = job.next_due_at is not None and job.next_due_at <= worker.now
     period = int(worker.now.timestamp()) // REFRESH_SECONDS
     status = (worker.alive, overdue, worker.decisions)
-    is_fragment = PARAMETER in request.GET
     return live_page(
         request,
         "company/board.html",
         "company/_board.html",
         build=lambda: (
             _board_context(request, member, job_id, worker)
-            | ({} if is_fragment else board_chart(job))
             | (decision_notices(job_id, member) if worker.decisions else {})
         ),
         tag=f"{job.seq}-{job.posting.version}-{status}-{period}",
@@ -118,10 +118,7 @@ def _board_context(
         "idle_more": max(0, idle - IDLE_SHOWN),
         "most_seats": MAX_CAPACITY,
         **_recent_events_on_board(request, shown),
-        "more_seats": places[:1] in ([], [1])
-        and consequence_of_capacity(
-            shown.job, shown.job.capacity + 1, _eligible_names_on_board(shown)[:1]
-        ),
+        "more_seats": consequence_of_one_more_seat(shown.job, shown.next_names),
         "may": _permitted_buttons_on_board(member, shown.job),
         **{name: _held_people_on_board(shown, column) for name, column in RUNNING_ON_BOARD.items()},
         "on_resuming": _resume_consequence_on_board(shown),
@@ -129,6 +126,7 @@ def _board_context(
         and member.may(Action.EDIT_POSTING)
         and not member.may(Action.CHANGE_RULES),
         "shown_places": places and is_paged and f"{places[0]:,} to {places[-1]:,}",
+        **board_chart(shown.job),
         **urls,
     }
 
@@ -183,40 +181,34 @@ def _held_people_on_board(shown: Board, column: str) -> set[UUID]:
     return {application_id for application_id, end in ends.items() if end and end > shown.now}
 
 
-def _eligible_names_on_board(shown: Board) -> list[str]:
-    """Return the names of people on the shown page of the waitlist who could be promoted."""
-    return [
-        seen.application.name
-        for seen in shown.waitlist.rows
-        if seen.application.is_verified
-        and not ((end := seen.application.held_until) and end > shown.now)
-    ]
-
-
 def board_chart(job: Job) -> dict[str, Any]:
-    """Return the chart of a job's last day as context, at most a minute old; {} for a draft."""
+    """Return the chart of a job's last day as context; {} for a draft.
+
+    A long log is read again once a minute at most, a short one after each change, too.
+    """
     if not job.opened_at:
         return {}
     key = f"board-chart:{job.id}"
-    series: Series | None = caches["local"].get(key)
-    if series is None:
-        series = job_series_of(job, back=CHART_SPAN, zone="UTC")
-        caches["local"].set(key, series, CHART_SECONDS)
+    kept: tuple[int, Series] | None = caches["local"].get(key)
+    if kept is None or (kept[0] != job.seq and kept[1].events < MANY_EVENTS):
+        kept = job.seq, job_series_of(job, back=CHART_SPAN, zone="UTC")
+        caches["local"].set(key, kept, CHART_SECONDS)
+    series = kept[1]
     if not series.points:
         return {}
     zone = timezone.get_current_timezone()
-    chart = job_occupancy_chart(series.points, series.start, series.end, zone)
-    return {"occupancy": chart, "series": series}
+    as_of = f"As of {series.end.astimezone(zone):%H:%M:%S}"
+    chart = job_occupancy_chart(series.points, series.start, series.end, zone, as_of=as_of)
+    return {"occupancy": chart, "is_new_job": job.opened_at > series.end - CHART_SPAN}
 
 
 def _resume_consequence_on_board(shown: Board) -> str:
-    """Describe what follows when a paused job resumes, as far as this page's waitlist shows it."""
-    free, rows = shown.job.seats_free, shown.waitlist.rows
+    """Describe what follows when a paused job resumes."""
+    free = shown.job.seats_free
     if not free or not shown.job.people_waiting or shown.job.awaits_draw:
         return "people can apply again"
-    names = _eligible_names_on_board(shown)[:free]
-    is_front = bool(rows) and next((s.position for s in rows if s.position), 1) == 1
-    if not names or not is_front or (len(names) < free and shown.waitlist.more):
+    names = shown.next_names[:free]
+    if not names or (len(names) < free and shown.job.people_waiting > LOOKED_AHEAD):
         return "free seats go to the next in line"
     return f"{promotion_consequence(names[:2], len(names))} at once"
 

@@ -116,3 +116,15 @@ def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> st
         return f"Up to {people(added)} are promoted at once, starting with {names[0]}."
     total = min(added, len(names))
     return f"{promotion_consequence(names[: min(3, total)], total)} at once."
+
+
+def consequence_of_one_more_seat(job: Job, names: Sequence[str]) -> str:
+    """Describe the consequence of one more seat, to follow a colon. `names` as above."""
+    fills = job.status == JobStatus.OPEN and not job.awaits_draw
+    fits = job.active_count + job.pending_count <= job.capacity
+    if fills and fits and not names and job.people_waiting <= LOOKED_AHEAD:
+        if not job.waitlist_count:
+            return "nobody is waiting, so nobody is promoted."
+        return "it stays free for now, because nobody waiting can be offered one yet."
+    follows = consequence_of_capacity(job, job.capacity + 1, names)
+    return follows if follows.startswith(tuple(names)) else follows[:1].lower() + follows[1:]

@@ -11,15 +11,18 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from applicants.people import find_or_create_applicant
 from pipeline.config.demo_addresses import STORY_PEOPLE, demo_address
-from pipeline.domain.states import Actor, ActorKind
+from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail.dev_mailbox import newest_dev_mails
 from pipeline.pages.access import current_memberships, public_job
 from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.services.apply import apply
 from pipeline.web.demo_access import has_demo_access_to_story
 
@@ -35,13 +38,31 @@ def apply_as_in_story(request: HttpRequest, job_id: UUID, who: str) -> HttpRespo
     job, name = public_job(request, job_id), STORY_PEOPLE[who]
     person = find_or_create_applicant(demo_address(name))
     actor = Actor(ActorKind.APPLICANT, person.id)
-    attempt_or_error_message(
-        request,
-        lambda: apply(job_id=job.id, applicant_id=person.id, name=name, actor=actor),
-        done=f"{name} has applied.",
+    applied = attempt_or_error_message(
+        request, lambda: apply(job_id=job.id, applicant_id=person.id, name=name, actor=actor)
     )
+    if applied:
+        email = format_html(
+            '<a href="{}">Open the newest email to {}</a>',
+            reverse("newest_story_email", args=[who]),
+            name,
+        )
+        result = _result_in_story(read_application(applied.id))
+        messages.success(request, format_html("{} has applied and {}. {}", name, result, email))
     is_own = any(each.company_id == job.company_id for each in current_memberships(request))
     return redirect("board" if is_own else "opening", job.id)
+
+
+def _result_in_story(seen: SeenApplication) -> str:
+    match seen.application.status:
+        case Status.ACTIVE:
+            return "has a seat, in review"
+        case Status.PENDING_ACKNOWLEDGMENT:
+            return "is offered a seat, to confirm before the deadline"
+        case _ if seen.position is None:
+            return "takes part in the draw"
+        case _:
+            return f"is number {seen.position:,} in line"
 
 
 @never_cache

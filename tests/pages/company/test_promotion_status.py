@@ -72,6 +72,18 @@ def test_the_answer_says_who_holds_the_seats_and_until_when() -> None:
     assert full.at == SOON
 
 
+def test_one_seat_is_not_spoken_of_as_several() -> None:
+    free = status_of_promotion(facts(capacity=1, active=0, waiting=0))
+    moving = status_of_promotion(facts(capacity=1, active=1, last_promotion=PAST))
+    many = status_of_promotion(facts(last_promotion=PAST))
+
+    assert free.next == "The next person who applies gets it."
+    assert moving.text.startswith("The seat is taken again")
+    assert moving.next.endswith("or if that person withdraws.")
+    assert many.text.startswith("Every seat is taken again")
+    assert many.next.endswith("or when one of them withdraws.")
+
+
 def test_a_line_that_moves_is_not_said_to_stand_still() -> None:
     moving = status_of_promotion(facts(last_promotion=PAST))
     still = status_of_promotion(facts(last_promotion=LONG_AGO))

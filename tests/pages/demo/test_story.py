@@ -32,7 +32,11 @@ def test_three_people_apply_with_one_click_each(visitor: Client, company: Compan
 
     for who, name in STORY_PEOPLE.items():
         page = follow(visitor, f"/demo/jobs/{job}/apply-as/{who}/", {})
-        assert f"{name} has applied." in page
+        result = (
+            "is number" if who != "ana" else "is offered a seat, to confirm before the deadline"
+        )
+        assert f"{name} has applied and {result}" in page
+        assert f'<a href="/demo/newest-email/{who}/">Open the newest email to {name}</a>' in page
 
     people = Application.objects.filter(job_id=job).order_by("ticket")
     statuses = {person.name: person.status for person in people}
