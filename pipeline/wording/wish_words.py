@@ -32,7 +32,7 @@ WISH_SENTENCES: dict[tuple[EventType, str | None], str] = {
         "{They} took back {their} wish to pass the next turn. {They} will be offered a seat then."
     ),
     (EventType.PASSED, None): (
-        "{They} passed {their} turn and did not take the seat. It is no miss, and the place in "
-        "line stays the same.{cooldown}"
+        "{They} passed {their} turn and did not take the seat. This does not count as a miss, "
+        "and {their} place in line stays the same.{cooldown}"
     ),
 }
