@@ -95,8 +95,8 @@ class PassOffer(Endpoint):
         ),
         about="The person keeps the place that they had before the offer, and it does not count"
         " as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other one"
-        " is offered to the person. The policy says how often (`max_passes`); passes follow a person who applies"
-        " again.",
+        " is offered to the person. The policy says how often (`max_passes`); passes follow a"
+        " person who applies again.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Pass an offered seat. Repeating it before the next offer is harmless."""
