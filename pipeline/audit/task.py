@@ -1,4 +1,4 @@
-"""Tasks for the whole site: anchors every few minutes, and the archive every night."""
+"""Site-wide tasks: write anchors every few minutes and archive logs every night."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Table of permissions: every action and who may take it. Pure.
 
-The API and the pages decide only by this table, and the API's documentation is made from it.
-Ownership is checked separately: anything that belongs to someone else counts as not found.
+The API and the pages rely on this table alone, and the API's documentation is generated from it.
+Ownership is checked separately: anything that belongs to someone else is treated as not found.
 """
 
 from __future__ import annotations

@@ -174,7 +174,10 @@ def message_about_pass(facts: Facts) -> list[Paragraph]:
     """Return a paragraph on passing this turn, if that is possible."""
     if not facts.passes_left:
         return []
-    text = "Not now? There you can pass this turn, too. It is no miss, and you keep your place:"
+    text = (
+        "Not now? You can pass this turn on the same page. It does not count as a miss, and you "
+        "keep your place:"
+    )
     return [Paragraph(text, facts.confirm_link, "Confirm or pass")]
 
 

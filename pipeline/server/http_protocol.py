@@ -75,7 +75,7 @@ class BoundedProtocol(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def on_message_begin(self) -> None:
-        """Note that a request begins, and start the time limit of its head."""
+        """Record that a request has begun, and start the time limit for its head."""
         self.is_receiving = True
         self._lift_bound()
         super().on_message_begin()

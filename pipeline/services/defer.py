@@ -24,10 +24,11 @@ MOST_DEFERRALS = 20
 def defer(*, application_id: UUID, not_before: datetime | None, actor: Actor) -> Application:
     """Offer a person on the waitlist no seat before a time, or from now on again (None).
 
-    They keep their place, and it is no miss: meanwhile free seats go to the next in line. Without a
-    time, they get a free seat at once. Repeating it is harmless. Raises NotDeferrable if the time
-    is not ahead or more than DEFER_WITHIN away, or was set too often; IllegalMove if the person
-    does not wait, is not verified or the job is closed; ApplicationNotFound.
+    They keep their place, and it does not count as a miss: meanwhile free seats go to the next in
+    line. Without a time, they get a free seat at once. Repeating it is harmless. Raises
+    NotDeferrable if the time is not ahead or more than DEFER_WITHIN away, or was set too often;
+    IllegalMove if the person does not wait, is not verified or the job is closed;
+    ApplicationNotFound.
     """
     job = lock_job_of(application_id)
     settle_due(job)

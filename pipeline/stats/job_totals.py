@@ -98,9 +98,8 @@ class JobTotals:
     def churn(self) -> float | None:
         """Return the seats freed per week since the first opening.
 
-        An unfinished first week counts as a whole one.
-
-        None for a job that was never opened.
+        The first week counts as a whole one, even if it is unfinished. None for a job that was
+        never opened.
         """
         if self.open_seconds is None:
             return None

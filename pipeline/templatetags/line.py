@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.wording.english import short_duration, zone_in_words
+from pipeline.wording.english import long_duration, short_duration, zone_in_words
 from pipeline.wording.event_words import STATUS_WORDS, status_event_words
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
@@ -21,6 +21,7 @@ NEAR = timedelta(minutes=10)
 
 register = template.Library()
 register.filter("duration", short_duration)
+register.filter("long_duration", long_duration)
 register.filter("in_words", status_event_words)
 
 

@@ -49,9 +49,10 @@ def compare_rules(
     tell: Callable[[int, int], None],
     is_cancelled: Callable[[], bool],
 ) -> dict[str, Any]:
-    """Return what happened, what a change of rules would have done, and a run for each window.
+    """Return the actual outcome, the outcome under changed rules, and one run for each window.
 
-    As JSON values: times in seconds, None without data. Raises NotReproducible, TooLong, Cancelled.
+    The runs are simulated. All values are JSON values: times in seconds, None without data.
+    Raises NotReproducible, TooLong, Cancelled.
     """
     happened = Simulation(log)
     happened.run(end)

@@ -1,4 +1,4 @@
-"""The words for emails about applications: their kinds, states and problems. Pure."""
+"""Wording for emails about applications: kinds, states and problems. Pure."""
 
 from __future__ import annotations
 

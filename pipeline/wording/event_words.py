@@ -205,8 +205,8 @@ DECISION_WORDS: dict[Outcome, DecisionWords] = {
     Outcome.REMOVED: DecisionWords(
         "Remove",
         "removed",
-        "Takes the application out of the line without a verdict, for example a duplicate. The"
-        " person can apply to this job again.",
+        "Takes the application out of the line without judging it, for example because it is a"
+        " duplicate. The person can apply to this job again.",
     ),
 }
 

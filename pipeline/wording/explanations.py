@@ -141,8 +141,8 @@ def explain_passes(policy: Policy) -> list[str]:
         return []
     times = "twice" if policy.max_passes > 1 else "once"
     return [
-        f"You can pass your turn {times}, before the offer or while it is open. It is no miss and"
-        " you keep your place, but seats that open in the"
+        f"You can pass your turn {times}, before the offer or while it is open. It does not"
+        " count as a miss and you keep your place, but seats that open in the"
         f" {long_duration(policy.cooldown_seconds)} after it go to people behind you."
     ]
 
@@ -275,8 +275,8 @@ def _explain_loss(standing: ExplainedStanding) -> str:
     elif left == 0:
         after = "The next miss after that ends the application."
     else:
-        times = count_in_words(left, "more time", "more times")
-        after = f"After that you could miss {times}; the next miss ends the application."
+        times = count_in_words(left, "more deadline", "more deadlines")
+        after = f"You could then miss {times}; the one after that would end the application."
     pause = long_duration(policy.cooldown_seconds)
     behind = _explain_place_behind(policy, misses)
     return f"you go {behind}. You are not offered a seat for {pause}. {after}"

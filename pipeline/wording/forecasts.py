@@ -43,11 +43,9 @@ def describe_forecast_wait(half_seconds: int, most_seconds: int) -> str:
     half, most = _forecast_wait_in_words(half_seconds), _forecast_wait_in_words(most_seconds)
     if half == most:
         return f"Most people in your place who stay in line are offered a seat within {most}."
-    number, _, unit = half.partition(" ")
-    span = f"{number} to {most}" if unit.rstrip("s") == most.split()[1].rstrip("s") else ""
     return (
-        "Most people in your place who stay in line are offered a seat within"
-        f" {span or f'{half} to {most}'}: half within {half}, four in five within {most}."
+        "Of the people in your place who stay in line, half are offered a seat within"
+        f" {half} and four in five within {most}."
     )
 
 

@@ -32,7 +32,7 @@ WISH_SENTENCES: dict[tuple[EventType, str | None], str] = {
         "{They} took back {own} wish to pass the next turn. {They} will be offered a seat then."
     ),
     (EventType.PASSED, None): (
-        "{They} passed {own} turn and did not take the seat. It is no miss, and the place in "
-        "line stays the same.{cooldown}"
+        "{They} passed {own} turn and did not take the seat. This does not count as a miss, "
+        "and the place in line stays the same.{cooldown}"
     ),
 }

@@ -231,9 +231,9 @@ def test_an_applicant_passes_the_next_turn(page: Page, site: Site, world: World)
 
     they.follow("Pass my next turn…")
     they.press("Pass my next turn")
-    shows(page, "Saved. You pass your next turn, and keep your place in line.")
+    shows(page, "Saved. You will pass your next turn and keep your place.")
     assert factories.fresh(waiting).pass_next
-    they.follow("Take back my pass…")
+    they.follow("Don\u2019t pass my next turn…")
     they.press("I want my next turn")
 
     shows(page, "Saved. You will be offered a seat when it is your turn.")

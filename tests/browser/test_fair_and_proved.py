@@ -103,7 +103,7 @@ def try_a_window_of_two_days(owner: Hands, company: Company) -> None:
     page = owner.page
     page.goto(f"/company/jobs/{two_weeks(company)}/what-if/")
     page.get_by_label("Hours to confirm a seat").fill("48")
-    owner.press("Run the past again")
+    owner.press("Replay with these rules")
     expect(page.get_by_role("heading", name="What other rules would have done")).to_be_visible()
     shows(page, "Tried: 2 d to confirm.")
     for picture in ("Seat hours lost 24 as it was", "Seat hours lost, by the time to confirm"):

@@ -100,7 +100,7 @@ def test_other_rules_are_tried_on_the_past(owner: Hands, company: Company) -> No
     page.goto(f"/company/jobs/{job}/what-if/")
     page.get_by_label("Hours to confirm a seat").fill("2")
 
-    owner.press("Run the past again")
+    owner.press("Replay with these rules")
 
     result = page.get_by_role("heading", name="What other rules would have done")
     expect(result).to_be_visible(timeout=PATIENCE_MS)

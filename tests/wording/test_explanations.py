@@ -74,12 +74,12 @@ def standing(status: Status, misses: int = 0, **more: Any) -> ExplainedStanding:
         (
             0,
             Policy(),
-            "After that you could miss two more times; the next miss ends the application.",
+            "You could then miss two more deadlines; the one after that would end the application.",
         ),
         (
             1,
             Policy(),
-            "After that you could miss one more time; the next miss ends the application.",
+            "You could then miss one more deadline; the one after that would end the application.",
         ),
         (1, Policy(), "the next 2 people who join pass you"),
         (2, Policy(), "The next miss after that ends the application."),

@@ -12,10 +12,10 @@ HOUR, DAY = 3_600, 86_400
 @pytest.mark.parametrize(
     ("half", "most", "expected"),
     [
-        (3 * DAY, 8 * DAY, "within 3 to 8 days: half within 3 days, four in five within 8"),
-        (20 * HOUR, 3 * DAY, "within 20 hours to 3 days: half"),
+        (3 * DAY, 8 * DAY, "within 3 days and four in five within 8 days."),
+        (20 * HOUR, 3 * DAY, "within 20 hours and four in five within 3 days."),
         (10, 30, "within 1 minute."),
-        (59, 61, "within 1 to 2 minutes: half within 1 minute, four in five within 2"),
+        (59, 61, "within 1 minute and four in five within 2 minutes."),
         (2.2 * DAY, 2.5 * DAY, "within 3 days."),
     ],
 )

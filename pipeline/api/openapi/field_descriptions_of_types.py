@@ -64,7 +64,7 @@ OF_TYPES = {
     "ReportWeek.closed_out": "Applications that ended with the job.",
     "ReportWeek.decided": "The company's decisions by outcome.",
     "ReportWeek.events": "All events of the week.",
-    "ReportWeek.lapsed": "Misses that ended the application: one too many.",
+    "ReportWeek.lapsed": "Misses that ended the application.",
     "ReportWeek.missed": "Offers that were not acknowledged in time: DECAYED events, and LAPSED "
     "ones without the reason UNVERIFIED.",
     "ReportWeek.offered": "Seats offered: those of `promoted`, and those that had to be "

@@ -12,8 +12,7 @@ acknowledge it before a deadline.
 **Conventions.** JSON in UTF-8. Times are RFC 3339 in UTC; durations are `…_seconds`, and
 whole, except in figures. A field
 without a value is `null`, never missing; unknown fields in a request are refused. Ids are opaque.
-Anything
-that is not yours answers 404.
+Requests for anything that is not yours return 404.
 
 **Errors** are `application/problem+json` (RFC 9457). Distinguish them by `code`.
 

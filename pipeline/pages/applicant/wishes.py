@@ -37,7 +37,7 @@ PASSED = "You passed this turn. You keep your place in line."
 # What is said when a turn is passed, by the button.
 PASSES = {
     "open": PASSED,
-    "next": "Saved. You pass your next turn, and keep your place in line.",
+    "next": "Saved. You will pass your next turn and keep your place.",
     "keep": "Saved. You will be offered a seat when it is your turn.",
 }
 

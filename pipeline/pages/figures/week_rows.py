@@ -84,18 +84,18 @@ def _week_part(group: str, part: str, label: str) -> _WeekNumber:
 GROUPS: dict[str, tuple[_WeekNumber, ...]] = {
     "People": (
         _week_count("applied", "Applied"),
-        _week_count("seated", "of them into review at once"),
+        _week_count("seated", "of whom went straight into review"),
         _week_count("waiting_at_start", "Waiting at the start"),
         _week_count("waiting_at_end", "Waiting at the end"),
         _week_count("withdrawn", "Withdrew"),
-        _week_count("closed_out", "Released, the job closed"),
+        _week_count("closed_out", "Released because the job closed"),
     ),
     "Offers": (
         _week_count("offered", "Seats offered"),
-        _week_count("promoted", "of them to people waiting"),
+        _week_count("promoted", "of which to people waiting"),
         _week_count("confirmed", "Confirmed"),
         _week_count("missed", "Deadlines missed"),
-        _week_count("lapsed", "of them one too many"),
+        _week_count("lapsed", "of which ended the application"),
         _week_part("confirm_seconds", "median", "Time to confirm, median"),
         _week_part("confirm_seconds", "p90", "Time to confirm, nine of ten"),
         _week_part("wait_seconds", "median", "Wait for an offer, median"),

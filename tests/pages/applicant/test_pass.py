@@ -44,7 +44,7 @@ def test_an_open_offer_is_passed_by_a_button(offered: Application) -> None:
     said = text_of(client.post(mine(offered, "pass/"), {"turn": "open"}, follow=True))
 
     assert "Pass this turn?" in asked
-    assert "You can pass one turn here." in asked
+    assert "You can pass once for this job." in asked
     assert factories.fresh(offered).passes_used == 1
     assert "You passed this turn. You keep your place in line." in said
     assert "You are next in line." in said
@@ -92,7 +92,7 @@ def test_the_page_says_what_a_pass_takes_back(waiting: Application) -> None:
 
     said = text_of(owner_signed_in(waiting).get(mine(waiting, "yes/")))
 
-    assert "You asked to pass your next turn. A yes takes that back." in said
+    assert "You asked to pass your next turn. Saying yes cancels that." in said
 
 
 def test_a_job_without_passes_shows_no_button(offered: Application) -> None:

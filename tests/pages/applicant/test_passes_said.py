@@ -27,7 +27,9 @@ def test_with_nobody_behind_the_seat_is_not_said_to_have_gone_to_anybody() -> No
 
     said = sentence(factories.events(job_id)[-1], Reader.APPLICANT)
 
-    assert said.startswith("You passed your turn and did not take the seat. It is no miss")
+    assert said.startswith(
+        "You passed your turn and did not take the seat. This does not count as a miss"
+    )
 
 
 def test_the_link_of_a_missed_offer_does_not_call_it_passed() -> None:

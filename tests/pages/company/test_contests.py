@@ -60,7 +60,9 @@ def person_of(asked: Contest) -> str:
 def test_the_first_page_the_list_and_the_application_lead_to_the_form(
     recruiter: Client, asked: Contest
 ) -> None:
-    assert "1 person asks you to look again" in " ".join(page_of(recruiter, "/company/").split())
+    assert "1 applicant has asked you to look at an application again" in " ".join(
+        page_of(recruiter, "/company/").split()
+    )
     listed = page_of(recruiter, LIST)
     assert "Ana Li" in listed
     assert person_of(asked) in listed
@@ -80,7 +82,7 @@ def test_an_answer_that_changes_gives_the_place_back(recruiter: Client, asked: C
     assert "The place was given back" in done
     assert "Thank you, we did not know." in done
     assert factories.line(asked.job_id)[0] == asked.application_id
-    assert "asks you to look again" not in page_of(recruiter, "/company/")
+    assert "has asked you to look" not in page_of(recruiter, "/company/")
 
 
 def test_an_answer_that_upholds_changes_nothing(recruiter: Client, asked: Contest) -> None:

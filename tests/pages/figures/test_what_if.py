@@ -48,7 +48,7 @@ def test_the_form_says_what_the_rules_are_and_a_draft_has_no_past(
     assert "Now: 7." in text_of(recruiter, other)
     assert "Now: no limit." in text_of(recruiter, other)
     assert "No past yet" in text_of(recruiter, draft)
-    assert "Run the past again" not in text_of(recruiter, draft)
+    assert "Replay with these rules" not in text_of(recruiter, draft)
 
 
 def test_while_one_runs_no_other_is_started(recruiter: Client, job: UUID) -> None:
@@ -136,5 +136,5 @@ def test_a_number_out_of_range_is_named(recruiter: Client, job: UUID) -> None:
 
 
 def test_a_viewer_sees_the_page_and_cannot_start(viewer: Client, job: UUID) -> None:
-    assert "Run the past again" not in text_of(viewer, job)
+    assert "Replay with these rules" not in text_of(viewer, job)
     assert viewer.post(page(job, "what-if/"), {}).status_code == 403

@@ -355,7 +355,7 @@ export interface paths {
          * Ask for no seat before a time, or take that back
          * @description Ask for no seat before a time, or take that back. Repeating it is harmless.
          *
-         *     The person keeps the place in line. Until `not_before`, at most 60 days ahead, seats go to the people behind them; that is no miss. With null, they can be offered a seat at once. Only a verified person on the waitlist can do this, not with an offer open.
+         *     The person keeps the place in line. Until `not_before`, at most 60 days ahead, seats go to the people behind them; that does not count as a miss. With null, they can be offered a seat at once. Only a verified person on the waitlist can do this, not with an offer open.
          *
          *     **Who:** The applicant, with their token or session or a portal token.
          */
@@ -451,7 +451,7 @@ export interface paths {
          * Pass an offered seat
          * @description Pass an offered seat. Repeating it before the next offer is harmless.
          *
-         *     The person keeps the place that they had before the offer, and it is no miss. The seat goes to the next in line, and for `cooldown_seconds` no other one is offered to the person. The policy says how often (`max_passes`); passes follow a person who applies again.
+         *     The person keeps the place that they had before the offer, and it does not count as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other one is offered to the person. The policy says how often (`max_passes`); passes follow a person who applies again.
          *
          *     **Who:** The applicant, with their token or session or a portal token.
          */
@@ -4810,7 +4810,7 @@ export interface components {
             missed: number;
             /**
              * Format: int64
-             * @description Misses that ended the application: one too many.
+             * @description Misses that ended the application.
              */
             lapsed: number;
             /**

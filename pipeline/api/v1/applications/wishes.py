@@ -40,8 +40,9 @@ class Defer(Endpoint):
         takes=(DeferralIn,),
         refuses=(INVALID_TRANSITION, NOT_DEFERRABLE, CLOCK_MOVING, SANDBOX_FULL),
         about="The person keeps the place in line. Until `not_before`, at most 60 days ahead, seats"
-        " go to the people behind them; that is no miss. With null, they can be offered a seat at"
-        " once. Only a verified person on the waitlist can do this, not with an offer open.",
+        " go to the people behind them; that does not count as a miss. With null, they can be"
+        " offered a seat at once. Only a verified person on the waitlist can do"
+        " this, not with an offer open.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Ask for no seat before a time, or take that back. Repeating it is harmless."""
@@ -92,10 +93,10 @@ class PassOffer(Endpoint):
             CLOCK_MOVING,
             SANDBOX_FULL,
         ),
-        about="The person keeps the place that they had before the offer, and it is no miss. The"
-        " seat goes to the next in line, and for `cooldown_seconds` no other one is offered to the"
-        " person. The policy says how often (`max_passes`); passes follow a person who applies"
-        " again.",
+        about="The person keeps the place that they had before the offer, and it does not count"
+        " as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other one"
+        " is offered to the person. The policy says how often (`max_passes`); passes follow a"
+        " person who applies again.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Pass an offered seat. Repeating it before the next offer is harmless."""
