@@ -14,6 +14,7 @@ from pipeline.api.openapi.document import document, operations_of_document
 from pipeline.models import Application, Event
 from tests.support import factories
 from tests.support.callers import Caller, code_of, pointers
+from tests.support.feeds import wait_for_the_feed
 from tests.support.waiting import eventually
 
 
@@ -56,6 +57,7 @@ def test_where_it_is_not_offered_it_is_ignored_like_any_other(acme: Caller) -> N
 
 @pytest.mark.parametrize("path", ["/events", "/jobs/{job}/events"])
 def test_an_event_brings_its_application_along(acme: Caller, job: UUID, path: str) -> None:
+    wait_for_the_feed()
     plain = acme.get(path.format(job=job)).json()["data"]
     expanded = acme.get(path.format(job=job), {"expand": "application"}).json()["data"]
 
