@@ -63,7 +63,6 @@ def test_a_task_is_started_seen_moving_and_cancelled(recruiter: Hands) -> None:
     expect(page.locator(BAR)).to_have_count(0)
 
 
-@pytest.mark.usefixtures("worker")
 def test_equal_tasks_unfold_and_fit(browser_page: OpenPage, site: Site, company: Company) -> None:
     for _ in range(5):
         ended(company, {"slept_seconds": 1})
@@ -81,6 +80,7 @@ def test_equal_tasks_unfold_and_fit(browser_page: OpenPage, site: Site, company:
     axe(page)
 
 
+@pytest.mark.usefixtures("worker")
 def test_a_dead_letter_is_looked_into_edited_and_replayed(
     recruiter: Hands, company: Company, expected_problems: list[str]
 ) -> None:

@@ -70,7 +70,7 @@ def test_a_file_that_was_not_collected_is_served_whole_after_a_change(
     answers = StaticFileAnswers()
     style.write_text("a { color: red }")
 
-    answer = answers.find("/static/a.css").get_response("GET", {})
+    answer = answers.find_static_file("/static/a.css").get_response("GET", {})
 
     with answer.file as content:
         assert dict(answer.headers)["Content-Length"] == str(len(content.read())) == "16"
