@@ -6,6 +6,9 @@ Each copy has ids, people and times of its own. Hashes are of the right size, bu
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from uuid import UUID
 
 import harness
@@ -15,6 +18,20 @@ CLOSED_LOGS = (200, 600, 1_200, 2_000)  # events before the job is closed
 OPEN, DAYS, JOB_DAYS = 0, 365, 30
 PEOPLE_OF_OPEN_JOB, SEATS = 40, 5
 JOBS_AT_ONCE = 500
+WRITERS = 2  # connections, when the indexes are made afterwards
+
+# The indexes of some tables without the primary keys: how to drop and to make each.
+INDEXES = """
+SELECT CASE WHEN k.conname IS NULL THEN 'DROP INDEX ' || quote_ident(i.relname)
+            ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', x.indrelid::regclass, k.conname) END,
+       CASE WHEN k.conname IS NULL THEN pg_get_indexdef(x.indexrelid)
+            ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s', x.indrelid::regclass, k.conname,
+                        pg_get_constraintdef(k.oid)) END
+FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.conrelid = x.indrelid
+WHERE x.indrelid = ANY ('{{{tables}}}'::regclass[])
+  AND NOT x.indisprimary
+"""
 
 SETUP = """
 CREATE FUNCTION bench_id(at timestamptz, salt text) RETURNS uuid STABLE PARALLEL SAFE LANGUAGE sql
@@ -34,7 +51,7 @@ INSERT INTO jobs_company SELECT (jsonb_populate_record(c, jsonb_build_object('id
     bench_companies b;
 INSERT INTO applicants_applicant (id, email, name, created_at)
     SELECT md5('person' || n)::uuid, n || '@year.example', 'Person ' || n, now()
-    FROM generate_series(0, {people} - 1) n
+    FROM generate_series(0, {people} - 1) n ORDER BY 1
 """
 
 # Keep a job as a template, with its times after its first event stretched.
@@ -96,12 +113,12 @@ JOIN bench_jobs b ON b.start < since + interval '1 day'
     AND b.start > since - interval '{days} days' - interval '1 day'
 JOIN bench_log t ON t.template = b.template
     AND t.off >= since - b.start AND t.off < since + interval '1 day' - b.start
-WHERE b.n BETWEEN {first} AND {last} ORDER BY b.start + t.off
+WHERE b.n BETWEEN {first} AND {last} AND b.n % {writers} = {writer} ORDER BY b.start + t.off
 """
 
 
-def make_open_jobs(companies: int, people: int) -> None:
-    """Make a job by the services, and copy it to each company."""
+def make_open_jobs(companies: int, people: int, *, indexes_after: bool) -> None:
+    """Make a job by the services, and copy it to each company; make the people of all jobs."""
     from pipeline.domain.states import Actor, ActorKind
     from pipeline.services.apply import apply
 
@@ -109,8 +126,9 @@ def make_open_jobs(companies: int, people: int) -> None:
     harness.make_people(PEOPLE_OF_OPEN_JOB)
     for (person,) in harness.execute("SELECT id FROM bench_people"):
         apply(job_id=job, applicant_id=person, name="Bench", actor=Actor(ActorKind.COMPANY))
+    with _without_indexes("applicants_applicant") if indexes_after else nullcontext():
+        harness.execute(SETUP.format(companies=companies, people=people))
     harness.execute(
-        SETUP.format(companies=companies, people=people),
         KEEP.format(template=OPEN, job=job, scale=1),
         "CREATE INDEX ON bench_log (template, off)",
         "CREATE INDEX ON bench_apps (template)",
@@ -123,12 +141,14 @@ def make_open_jobs(companies: int, people: int) -> None:
             templates=OPEN, sources=f"'{job}'", kinds=1, start=start, companies=companies, **jobs
         ),
         COPY_JOBS.format(people=people, **jobs),
-        COPY_EVENTS.format(age=1, **jobs),
+        COPY_EVENTS.format(age=1, writers=1, writer=0, **jobs),
         "VACUUM ANALYZE",
     )
 
 
-def make_year(events: int, companies: int, people: int) -> tuple[int, float]:
+def make_year(
+    events: int, companies: int, people: int, *, indexes_after: bool
+) -> tuple[int, float]:
     """Add closed jobs with about so many events; return all events' number and the seconds."""
     sources = []
     for template, size in enumerate(CLOSED_LOGS, start=1):
@@ -155,11 +175,38 @@ def make_year(events: int, companies: int, people: int) -> tuple[int, float]:
             f" + interval '{DAYS} days' * (n - {companies}) / {count}",
         )
     )
-    for first in range(companies, end, JOBS_AT_ONCE):
-        last = min(first + JOBS_AT_ONCE, end) - 1
-        harness.execute(COPY_JOBS.format(first=first, last=last, people=people, days=JOB_DAYS))
-    for age in range(DAYS + JOB_DAYS + 3, 0, -1):
-        harness.execute(COPY_EVENTS.format(age=age, first=companies, last=end - 1, days=JOB_DAYS))
+    large = "pipeline_event", "pipeline_application"
+    with _without_indexes(*large) if indexes_after else nullcontext():
+        _copy_jobs(companies, end, people, writers=WRITERS if indexes_after else 1)
     took = time.monotonic() - began
     [(written,)] = harness.execute("SELECT count(*) FROM pipeline_event")
     return written, took
+
+
+def _copy_jobs(first: int, end: int, people: int, *, writers: int) -> None:
+    """Write the jobs with their applications, then all events, the oldest day first."""
+    jobs = {"people": people, "days": JOB_DAYS}
+    batches = [
+        COPY_JOBS.format(first=start, last=min(start + JOBS_AT_ONCE, end) - 1, **jobs)
+        for start in range(first, end, JOBS_AT_ONCE)
+    ]
+    span = {"first": first, "last": end - 1, "days": JOB_DAYS, "writers": writers}
+    with ThreadPoolExecutor(writers, initializer=_check_no_references) as pool:
+        list(pool.map(harness.execute, batches))
+        for age in range(DAYS + JOB_DAYS + 3, 0, -1):
+            shares = [COPY_EVENTS.format(age=age, writer=n, **span) for n in range(writers)]
+            list(pool.map(harness.execute, shares))
+
+
+def _check_no_references() -> None:
+    """Let a writer's connection look up no foreign keys: each row is a copy of a good one."""
+    harness.execute("SET session_replication_role = replica")
+
+
+@contextmanager
+def _without_indexes(*tables: str) -> Iterator[None]:
+    """Drop the indexes of these tables, and make them again at the end."""
+    found = harness.execute(INDEXES.format(tables=",".join(tables)))
+    harness.execute(*[drop for drop, _ in found])
+    yield
+    harness.execute("SET maintenance_work_mem = '1GB'", *[make for _, make in found])
