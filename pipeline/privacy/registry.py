@@ -78,10 +78,10 @@ PERSONAL: dict[str, Personal] = {
     ),
     "tasks_schedule.payload": Personal("applicant", "no: ids", "an address in it is erased"),
     "pipeline_webhookattempt.response_body": Personal(
-        "applicant", "no: what the company's own program answered", "30 days"
+        "applicant", "no: an answer of the company's own program", "30 days"
     ),
     "pipeline_webhookattempt.response_headers": Personal(
-        "applicant", "no: what the company's own program answered", "30 days"
+        "applicant", "no: an answer of the company's own program", "30 days"
     ),
     "pipeline_webhookattempt.detail": Personal(
         "applicant", "no: an error of the company's own program", "30 days"
