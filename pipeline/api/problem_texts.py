@@ -110,7 +110,7 @@ PROBLEM_TEXTS = {
         _READ,
     ),
     "NOT_CONTESTABLE": ProblemText(
-        "the application did not lapse by missed deadlines, and was not removed or rejected",
+        "the application did not lapse after missed deadlines, and was not removed or rejected",
         "Nothing is to be looked at again. A person who has not applied yet can apply.",
     ),
     "ALREADY_CONTESTED": ProblemText(
@@ -122,7 +122,7 @@ PROBLEM_TEXTS = {
         "Write to the company, or apply again if the job is open.",
     ),
     "CONTEST_ANSWERED": ProblemText(
-        "somebody has already answered this request to look again",
+        "this request to look again has already been answered",
         "Read the answer. It cannot be changed.",
     ),
     "PERSON_ERASED": ProblemText(
