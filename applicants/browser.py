@@ -36,7 +36,7 @@ def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
     """Sign a browser in as a person who has just proved their address.
 
     The earlier session and its id are dropped, including any staff sign-in, so that the old id is
-    useless to anybody who knows it. So are the notifications of whoever used the browser before.
+    useless to anyone who knows it. So are the notifications of whoever used the browser before.
     """
     if device_id := device_id_in_browser(request):
         Device.objects.filter(id=device_id).exclude(applicant=applicant).delete()

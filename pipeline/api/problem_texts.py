@@ -62,7 +62,7 @@ PROBLEM_TEXTS = {
     ),
     "NOT_FOUND": ProblemText(
         "the object does not exist, or is not yours",
-        "Check the id and the credential. Somebody else's object looks exactly like a missing one.",
+        "Check the id and the credential. Someone else's object looks exactly like a missing one.",
     ),
     "METHOD_NOT_ALLOWED": ProblemText(
         "the path exists but does not accept this method",

@@ -51,7 +51,7 @@ def task_metric_families() -> Iterator[Metric]:
     )
     yield _task_metric_gauge(
         "tasks_breaker_open",
-        "Types whose breaker is open for everybody because too many runs fail.",
+        "Types whose breaker is open for everyone because too many runs fail.",
         ["type"],
         {(name,): 1 for name in site_open_breakers()},
     )

@@ -69,7 +69,7 @@ _IN_PLACE = (
     *OF_CONTESTS,
 )
 
-# Whoever comes into the line by these stands behind everybody in it.
+# Whoever comes into the line by these stands behind everyone in it.
 _JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value, EventType.PLACED.value))
 
 _COUNTED = {
@@ -106,7 +106,7 @@ class LogFold:
         if self.contests.is_unfinished:
             raise BadRow(self.seq + 1, "the log ends before an answer has given a place back")
         if self.draw.is_unfinished:
-            raise BadRow(self.seq + 1, "the log ends before everybody has been placed by the draw")
+            raise BadRow(self.seq + 1, "the log ends before everyone has been placed by the draw")
         if self.accepted.is_unfinished:
             raise BadRow(
                 self.seq + 1, "the log ends before a seat accepted in advance is confirmed"

@@ -1,4 +1,4 @@
-"""Fold of lost places: which place was somebody's before a seat, a miss or a removal.
+"""Fold of lost places: which place was someone's before a seat, a miss or a removal.
 
 Only that place is given back, and only that place is kept by a pass. As the rest of the fold, it
 shares no rule with the code that writes the log.

@@ -68,7 +68,7 @@ def wish_fault(event: Event, place: PastPlace, before: FoldedWish) -> str:
         return ""  # checked by the passes
     if event.event == EventType.PLACED:
         placed = before._replace(ticket=place.ticket, tie=place.tie)
-        return "" if held == placed else "it places somebody by lot, and changes more than that"
+        return "" if held == placed else "it places someone by lot, and changes more than that"
     waits = place.status is Status.WAITLIST
     not_before, accept_until = (before.not_before, before.accept_until) if waits else (None, None)
     if held.not_before != not_before:

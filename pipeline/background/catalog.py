@@ -189,7 +189,7 @@ def paused_types_among(company_id: UUID, tasks: Iterable[Task]) -> set[str]:
 
 
 def stopped_catalogued_types(company_id: UUID | None = None) -> tuple[set[str], set[str]]:
-    """Return the types that are paused for everybody, and those whose breaker is open.
+    """Return the types that are paused for everyone, and those whose breaker is open.
 
     Both hold the types' keys. With a company, its own open breakers count too.
     """

@@ -133,7 +133,7 @@ SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")
 ALIVE_FILE: str = _env.str("ALIVE_FILE", default="")
 # How many seconds a company's decision can be undone before it takes effect.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
-# In how many days a company is to answer somebody who asked it to look at an end again.
+# In how many days a company is to answer someone who asked it to look at an end again.
 CONTEST_DAYS = _env.at_least("CONTEST_DAYS", 14)
 # Turn off for a pooler in transaction mode without prepared statements.
 PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)
@@ -191,7 +191,7 @@ def secret_key_from_env() -> str:
     """Return SECRET_KEY, or with the embedded database a key that is kept in a file.
 
     Raises ImproperlyConfigured if the key is weak, or missing with DATABASE_URL: a generated key
-    would differ between processes and sign everybody out at each restart.
+    would differ between processes and sign everyone out at each restart.
     """
     if given := _env.str("SECRET_KEY", default=""):
         return _strong_secret_in_env("SECRET_KEY", given)

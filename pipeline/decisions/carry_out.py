@@ -72,7 +72,7 @@ def give_up_carrying_out(decision_id: UUID) -> None:
 
 @transaction.atomic(durable=True)
 def finish_carrying_out(decision_id: UUID) -> None:
-    """Note that a decision has taken effect on everybody on whom it could."""
+    """Note that a decision has taken effect on everyone on whom it could."""
     decision = PendingDecision.objects.select_for_update().get(id=decision_id)
     states = list(decision.items.values_list("state", flat=True))
     if decision.finished_at is None and not {*OPEN} & {*states}:

@@ -23,7 +23,7 @@ from tasks.enqueue import enqueue
 # Up to how many people are decided on within the request, if decisions are not delayed.
 MOST_AT_ONCE = 20
 MOST_PEOPLE = 500
-# Before other work: somebody looks at the clock.
+# Before other work: someone looks at the clock.
 PRIORITY = 5
 # How much later a task looks after what a request carries out itself, in case that fails.
 RESCUE_AFTER = timedelta(seconds=5)
@@ -107,9 +107,9 @@ def _store_items_of_made_decision(
 
 
 def undo_decision(*, decision_id: UUID, job_id: UUID, actor: Actor) -> int:
-    """Take a decision back for everybody on whom it has not taken effect; return how many.
+    """Take a decision back for everyone on whom it has not taken effect; return how many.
 
-    Undoing twice returns 0. Raises DecisionTooLate if it has taken effect on everybody.
+    Undoing twice returns 0. Raises DecisionTooLate if it has taken effect on everyone.
     """
     with transaction.atomic(durable=True):
         decisions = PendingDecision.objects.select_for_update().filter(job_id=job_id)

@@ -1,4 +1,4 @@
-"""Contests: what somebody can ask a company to look at again, and the answers. Pure.
+"""Contests: what someone can ask a company to look at again, and the answers. Pure.
 
 The company answers within a stated time, which is a setting. The log holds these codes, never the
 texts.

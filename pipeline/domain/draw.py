@@ -1,4 +1,4 @@
-"""Draw of a line's order by lot: a rule that anybody can follow with a calculator. Pure.
+"""Draw of a line's order by lot: a rule that anyone can follow with a calculator. Pure.
 
 The seed is SHA-256 over the hash of the log's last event before the draw, followed by the time at
 which the draw was recorded, in microseconds. So whoever writes the last event before it does not

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pipeline.domain.errors import IllegalMove
 
-# The longest time for which somebody who waits can ask for no seat.
+# The longest time for which someone who waits can ask for no seat.
 DEFER_WITHIN = timedelta(days=60)
 # The longest time for which a yes in advance holds.
 ACCEPT_WITHIN = timedelta(days=14)
@@ -274,7 +274,7 @@ class Reason(StrEnum):
     IMPORT_UNDONE = "IMPORT_UNDONE"  # the import that added the person was undone
 
 
-# The reasons that somebody who decides can choose.
+# The reasons that someone who decides can choose.
 CHOSEN_REASONS = tuple(each for each in Reason if each is not Reason.IMPORT_UNDONE)
 
 

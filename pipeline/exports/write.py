@@ -47,7 +47,7 @@ def write_export(
     Returns the file, or None after a cancellation, which leaves no file. A task has one file:
     writing again replaces what an earlier attempt left. Raises JobNotFound, also for another
     company's job. Raises StoredFileNotFound if the file was removed while it was written, because
-    somebody who may be in it was erased: start again.
+    someone who may be in it was erased: start again.
     """
     job = read_job(job_id)
     if job.company_id != company_id:

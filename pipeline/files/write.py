@@ -55,7 +55,7 @@ class FileWriter:
     """Writer of a file for a company, which can download it after `finish`.
 
     Each part is committed separately unless the caller has an open transaction. Begin a file of
-    people before reading them: erasing somebody removes every file that is being written, and the
+    people before reading them: erasing someone removes every file that is being written, and the
     writer then raises StoredFileNotFound (start again).
     """
 

@@ -61,7 +61,7 @@ def import_applications_in_task(payload: dict[str, Any], context: Context) -> di
     schema=_SCHEMA,
 )
 def check_import_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Check a file without admitting anybody. Returns the numbers of good and refused rows."""
+    """Check a file without admitting anyone. Returns the numbers of good and refused rows."""
 
     def report_check_in_task(run: ImportRun) -> None:
         context.progress(run.next_row, run.total_rows, f"{run.refused:,} would be refused")

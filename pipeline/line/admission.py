@@ -72,7 +72,7 @@ def admit(
 def _check_new_application(
     job: LockedJob, history: History, actor: Actor, *, verified: bool
 ) -> None:
-    """Refuse another application of somebody in line or decided on, and one to a full draw.
+    """Refuse another application of someone in line or decided on, and one to a full draw.
 
     Whoever has not proved the address learns that a draw is full before whether it is in line.
     """

@@ -16,7 +16,7 @@ from pipeline.line.moves import make_job_move, make_move
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.write import write
 
-# Everybody on the waitlist.
+# Everyone on the waitlist.
 _READ_ALL_WAITING = f"""
 SELECT {", ".join(sql.APPLICATION)} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST'
@@ -24,7 +24,7 @@ WHERE job_id = %(job)s AND status = 'WAITLIST'
 
 
 def draw_if_due(job: LockedJob) -> int | None:
-    """Draw and write the order of everybody on the waitlist, once; return the draw's seq, or None.
+    """Draw and write the order of everyone on the waitlist, once; return the draw's seq, or None.
 
     One event names the seed, which comes from the chain's head before it and its time. Then each
     person is placed by an event of their own, in the drawn order. Unverified people are placed too:

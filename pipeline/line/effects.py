@@ -1,7 +1,7 @@
 """Effects of a move on the application's own row, besides its status; and the order of the line.
 
 The order is (ticket, tie), given under the job's lock. Only a draw by lot gives
-everybody a new one.
+everyone a new one.
 """
 
 from __future__ import annotations

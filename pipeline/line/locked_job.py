@@ -54,7 +54,7 @@ class LockedJob:
     clock_offset_seconds: int
     draw_at: datetime | None
     drawn_at: datetime | None
-    # Types of webhooks that somebody wants, for `pipeline.webhooks.follow_up`; read along, because
+    # Types of webhooks that someone wants, for `pipeline.webhooks.follow_up`; read along, because
     # it may not ask the database.
     webhook_types: list[str]
     now: datetime

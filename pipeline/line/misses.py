@@ -15,7 +15,7 @@ from pipeline.line.moves import make_move
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.models import Application, ApplicationRow
 
-# The place in a row of the log, `stood`, of somebody who waited. A person who was offered a seat on
+# The place in a row of the log, `stood`, of someone who waited. A person who was offered a seat on
 # applying had none: theirs is the one at which they would have joined, by the rules of that time.
 _STOOD = """
        coalesce((stood.data ->> 'ticket')::bigint,

@@ -99,7 +99,7 @@ ON CONFLICT (email) DO NOTHING
 """
 
 # Protect people from erasure before the job is locked: waiting here for a running erasure does not
-# hold up everybody else at the job.
+# hold up everyone else at the job.
 HOLD_PEOPLE = """
 SELECT FROM applicants_applicant
 WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
@@ -112,7 +112,7 @@ WHERE id = (SELECT applicant_id FROM pipeline_application WHERE id = %(applicati
 # People by id or address, each with their history at this job, which may be empty: the live
 # application, the unverified live one, a decided one, misses, end of the last cool-down; their time
 # zone; passes, and the pass that began that cool-down. None of them can be erased before this
-# change commits. A decision on a never verified application does not count, since somebody else may
+# change commits. A decision on a never verified application does not count, since someone else may
 # have used the address; its misses are copies of earlier ones.
 READ_PEOPLE = """
 WITH people AS MATERIALIZED (
@@ -195,7 +195,7 @@ SELECT {_application}, {_zone}, (
 ) FROM next ORDER BY ticket, tie
 """
 
-# The earliest end of a cool-down or a deferral among verified people in line. Somebody can be in
+# The earliest end of a cool-down or a deferral among verified people in line. Someone can be in
 # both, so nobody may be eligible at that time; the next settlement then finds the later end.
 READ_NEXT_HELD = """
 SELECT least((
@@ -268,7 +268,7 @@ def sql_people_ahead(ticket: str, tie: str) -> str:
 
     It counts the nearer side, the people ahead or all the others, on the index of the waitlist's
     order. Each side also names its first ticket; otherwise the index would be read from the line's
-    first ticket, past the entries of everybody who was promoted.
+    first ticket, past the entries of everyone who was promoted.
     """
     side = """(
         SELECT count(*) FROM pipeline_application other

@@ -131,7 +131,7 @@ def is_offer_in_applicant_email_over(application: Application, event: Event) -> 
 
 
 def _is_applicant_email_of_undone_import(application: Application, event: Event) -> bool:
-    """Tell if an event added somebody whom the company has removed again by undoing its import."""
+    """Tell if an event added someone whom the company has removed again by undoing its import."""
     if event.event != EventType.APPLIED or application.outcome != Outcome.REMOVED:
         return False
     undone = {"event": EventType.REMOVED, "data__reason": Reason.IMPORT_UNDONE}

@@ -1,7 +1,7 @@
 """Emails in a sandbox: recorded as they would have gone out, and sent to nobody.
 
 They are derived from the log, each with the time at which it would have been sent, so it makes no
-difference how late that is done. Their text is composed when somebody reads it.
+difference how late that is done. Their text is composed when someone reads it.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def yes_reminders_in_sandbox(
 ) -> Iterator[tuple[Event, datetime]]:
     """Yield each yes of which people were reminded by now, with the time.
 
-    Of the people that the events are about, and after an advance of the clock of everybody whose
+    Of the people that the events are about, and after an advance of the clock of everyone whose
     yes stands.
     """
     people = {event.application_id for event in events if event.application_id}

@@ -1,6 +1,6 @@
 """Access to pages: the one place where people are allowed or refused.
 
-People who are not signed in go to sign-in and then return. Anything that belongs to somebody else:
+People who are not signed in go to sign-in and then return. Anything that belongs to someone else:
 404, as if it did not exist. A page of one's own company that the role does not allow: 403, with the
 reason.
 """

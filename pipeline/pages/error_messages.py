@@ -89,7 +89,7 @@ def post_only_error_messages_to_page(
 ) -> Callable[..., HttpResponse]:
     """Lead a browser that opens the URL of a button to the page that has the button. A middleware.
 
-    That happens after signing in again or after a refused form, and when somebody reloads. The page
+    That happens after signing in again or after a refused form, and when someone reloads. The page
     is the nearest one above it in the URL.
     """
 

@@ -17,7 +17,7 @@ from jobs.time_zones import time_zone_choices
 from pipeline.domain.contests import TEXT_LENGTH, cleaned_text
 
 SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
-# The value of `preview` in a form that a page sends while somebody is still typing.
+# The value of `preview` in a form that a page sends while someone is still typing.
 QUIET_PREVIEW = "quiet"
 MESSAGES = {
     "required": "Fill in this field.",

@@ -112,7 +112,7 @@ def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
     """Separate applications from their people, under the job's lock.
 
     A new legal hold still counts. The number of statements does not grow with that of applications:
-    everybody who applies to the job waits meanwhile.
+    everyone who applies to the job waits meanwhile.
     """
     lock_job(job_id)
     ids = [row.application_id for row in _due_for_retention_end(application_ids)]

@@ -1,6 +1,6 @@
-"""A job's log for its applicants: every event, without naming anybody, and its digest.
+"""A job's log for its applicants: every event, without naming anyone, and its digest.
 
-People have opaque ids. How somebody else left, what was asked and answered about that, and who
+People have opaque ids. How someone else left, what was asked and answered about that, and who
 acted, is not said. Yet each row holds the
 hash of the event as it was logged, so a later change of what is left out changes the digest too.
 """

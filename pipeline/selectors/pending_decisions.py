@@ -1,4 +1,4 @@
-"""Reads of companies' decisions that have not taken effect, or not on everybody."""
+"""Reads of companies' decisions that have not taken effect, or not on everyone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.models import Application, ApplicationRow, DecisionItem, PendingDe
 
 # Decisions of a job that its pages show.
 MOST_SHOWN = 10
-# Those that are open, and for ten minutes those that were refused for somebody.
+# Those that are open, and for ten minutes those that were refused for someone.
 _SHOWN = """
     job_id = %(job)s AND (finished_at IS NULL OR refused > 0 AND undone_by IS NULL
         AND finished_at > statement_timestamp() - interval '10 minutes')
@@ -63,7 +63,7 @@ class ShownPendingDecision:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it has not taken effect on everybody."""
+        """Tell whether it has not taken effect on everyone."""
         return self.finished_at is None
 
 
@@ -107,7 +107,7 @@ def pending_decision_on(application_id: UUID) -> PendingDecision | None:
 
 
 class Neighbours(NamedTuple):
-    """People before and after somebody in the same list of a job's pipeline, if any."""
+    """People before and after someone in the same list of a job's pipeline, if any."""
 
     before: UUID | None
     after: UUID | None
@@ -131,7 +131,7 @@ _NEIGHBOUR = """(
 def neighbours_of_pending_decision(application: Application | ApplicationRow) -> Neighbours:
     """Return the people before and after one, without those on whom a decision is pending.
 
-    In one query. Somebody whose application has ended has no neighbours.
+    In one query. Someone whose application has ended has no neighbours.
     """
     columns = _LISTS.get(Status(application.status))
     if columns is None:

@@ -14,8 +14,8 @@ from pipeline.wording.moved_positions import PlaceChange
 # How many of a job's last events are searched for the cause, however long the line is.
 LOOKED_AT = 200
 
-# The events that moved a place in line, newest first: somebody ahead left or was offered a seat,
-# somebody joined ahead or came back to a former place ahead, or the person joined (the tie of their
+# The events that moved a place in line, newest first: someone ahead left or was offered a seat,
+# someone joined ahead or came back to a former place ahead, or the person joined (the tie of their
 # place is that event's seq).
 _READ = """
 WITH recent AS MATERIALIZED (

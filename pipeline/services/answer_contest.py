@@ -81,7 +81,7 @@ def answer_contest(
 def contested_place_to_give_back(job: LockedJob, application: Application) -> LastMiss:
     """Return the place that the end of an application cost. Raises NotReinstatable, AlreadyApplied.
 
-    Before a draw by lot, everybody only took part in it.
+    Before a draw by lot, everyone only took part in it.
     """
     if job.status is JobStatus.CLOSED:
         raise NotReinstatable(why=JOB_CLOSED)

@@ -52,7 +52,7 @@ def apply(
     address becomes an applicant. Threads of this process that apply to the same job at once share a
     transaction (`pipeline.line.turns`).
 
-    `verified`: the person has proved their address, or the company itself submits them. Anybody
+    `verified`: the person has proved their address, or the company itself submits them. Anyone
     else only keeps a place in line. An unverified application with their address is taken over: it
     is verified, keeps its place, gets the new name and is returned. Misses of earlier applications
     still count.

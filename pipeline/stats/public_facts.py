@@ -1,4 +1,4 @@
-"""Facts of a job for everybody: how often what happened in its line, without personal data."""
+"""Facts of a job for everyone: how often what happened in its line, without personal data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access to the parts of the demo that let anybody act as somebody: only on one's own machine.
+"""Access to the parts of the demo that let anyone act as someone: only on one's own machine.
 
 They exist only with the embedded database, never with DATABASE_URL, and only for requests that come
 directly from this machine.
@@ -25,7 +25,7 @@ def has_demo_access(request: HttpRequest) -> bool:
 
 
 def has_demo_access_to_story(request: HttpRequest) -> bool:
-    """Tell whether to show the bar that applies as somebody: in development only."""
+    """Tell whether to show the bar that applies as someone: in development only."""
     return settings.DEV_MAIL and has_demo_access(request)
 
 

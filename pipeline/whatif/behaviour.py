@@ -91,7 +91,7 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Behaviours:
-    """Behaviour of everybody in a log, and what is usual among them."""
+    """Behaviour of everyone in a log, and what is usual among them."""
 
     of: dict[UUID, Behaviour]
     usual_answer: Answer
@@ -99,7 +99,7 @@ class Behaviours:
 
 
 def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
-    """Read from a log how everybody behaved."""
+    """Read from a log how everyone behaved."""
     of: dict[UUID, Behaviour] = {}
     last: dict[UUID, LoggedEvent] = {}
     for event in log:

@@ -47,7 +47,7 @@ EXPECTED: dict[str, Any] = {
     "own id": True,
     "no such id": None,
     "hires": [["crm-noa", "Starts in May."]],
-    "everybody": ["crm-mia", "crm-noa", "crm-ole"],
+    "everyone": ["crm-mia", "crm-noa", "crm-ole"],
     "decision": "Starts in May.",
     "feed": [
         *("JOB_CREATED", "JOB_OPENED", "APPLIED", "APPLIED", "APPLIED"),

@@ -236,7 +236,7 @@ def test_only_so_many_are_verified_in_turn_and_the_command_needs_no_turn() -> No
 
 @pytest.fixture
 def given_back() -> UUID:
-    """A job in which a miss was given back while somebody else holds the seat."""
+    """A job in which a miss was given back while someone else holds the seat."""
     job_id = factories.job(acknowledge_first_seat=True)
     missed, _next, _third = factories.applications(job_id, 3)
     let_time_pass(job_id, factories.WINDOW)

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 Way = Literal["mouse", "keyboard", "no JavaScript"]
 MOST_TABS = 150
-"""How often somebody presses Tab before they give up."""
+"""How often someone presses Tab before they give up."""
 
 
 class Hands:

@@ -72,7 +72,7 @@ class Keeper:
 
 @pytest.fixture
 def me(site: Site, browser_page: OpenPage, company: Company, tmp_path: Path) -> Keeper:
-    """An applicant who waits first for the only seat, with somebody behind."""
+    """An applicant who waits first for the only seat, with someone behind."""
     job = factories.job(
         company_id=company.id, acknowledgment_window_seconds=SHORTEST_WINDOW, penalty_places=0
     )

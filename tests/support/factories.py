@@ -19,7 +19,7 @@ from pipeline.services.settle import settle_next_due
 from pipeline.services.update_job import JobChanges, update_job
 
 RECRUITER = Actor(ActorKind.COMPANY, uuid7())
-"""Somebody who acts for a company."""
+"""Someone who acts for a company."""
 
 WINDOW = 600
 """Seconds to acknowledge, where a test does not say otherwise."""

@@ -1,4 +1,4 @@
-"""Every POST of the API, as somebody may send it, for tests of Idempotency-Key."""
+"""Every POST of the API, as someone may send it, for tests of Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.webhooks import endpoint
 
 @dataclass(frozen=True)
 class Sent:
-    """A request that somebody can send."""
+    """A request that someone can send."""
 
     caller: Caller
     path: str

@@ -46,7 +46,7 @@ def draw(job_id: UUID) -> Event:
 
 
 def draw_with_a_late_comer(job_id: UUID, patch: pytest.MonkeyPatch) -> Event:
-    """Let somebody in after the time of the draw, as no real service does, and draw then."""
+    """Let someone in after the time of the draw, as no real service does, and draw then."""
     with patch.context() as cheat:
         cheat.setattr("pipeline.line.settle.draw_if_due", lambda job: job.note_due(job.draw_at))
         let_time_pass(job_id, 601)

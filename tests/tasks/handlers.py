@@ -55,7 +55,7 @@ def slow(payload: dict[str, Any], context: Context) -> None:
 
 @task_type(key="test.stubborn", backoff=AT_ONCE, grace_seconds=0.5, max_attempts=2)
 def stubborn(payload: dict[str, Any], context: Context) -> None:
-    """Run so many seconds, whatever anybody says."""
+    """Run so many seconds, whatever anyone says."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     mark(f"{payload['name']}:start")
     end = time.monotonic() + payload["seconds"]

@@ -29,7 +29,7 @@ DESCRIPTIONS = {
     "at": "When it was recorded; never earlier than the event before it.",
     "attempt": "Number of the current or last attempt; 0 before the first.",
     "began_at": "The sandbox's time before the clock was moved.",
-    "breaker": "OPEN while too many runs fail, yours or everybody's. One run a minute is "
+    "breaker": "OPEN while too many runs fail, yours or everyone's. One run a minute is "
     "tried meanwhile.",
     "capacity": "Number of seats.",
     "catch_up": "Whether to start work for missed times as well.",
@@ -79,7 +79,7 @@ DESCRIPTIONS = {
     "answer_seq": "The event of the answer; null while there is none.",
     "answer_text": "What the company wrote to the person; null without a text.",
     "answered_at": "When the company answered; null while it is open.",
-    "contested_count": "How often somebody asked the company to look again at an end.",
+    "contested_count": "How often someone asked the company to look again at an end.",
     "contests_changed_count": "How many of them got their former place back.",
     "contests_overdue_count": "How many still wait for an answer that is overdue, now.",
     "contested_seq": "The event that ended the application.",
@@ -123,7 +123,7 @@ DESCRIPTIONS = {
     "opened_at": "When the job was first opened.",
     "order_key": "The place in the order; null outside the waitlist.",
     "outcome": "How the application ended; null while it is live.",
-    "paused_by": "Who paused it: a member or key of the company, or the site for everybody.",
+    "paused_by": "Who paused it: a member or key of the company, or the site for everyone.",
     "payload": "The task's input, as its type's schema describes. Secrets are hidden in responses.",
     "payload_schema": "JSON schema of the payload.",
     "penalty_places": "After the n-th miss, n times this many newcomers pass the person at the "

@@ -51,7 +51,7 @@ def record_contest(*, job: JobPast, text: str) -> None:
 
 
 def record_contest_answer(*, job: JobPast, number: int, text: str) -> None:
-    """Give the person of a contest the place back. Somebody answers who did not decide."""
+    """Give the person of a contest the place back. Someone answers who did not decide."""
     asked = Contest.objects.filter(job_id=job.job_id).order_by("seq")[number]
     answer_contest(
         contest_id=asked.id,

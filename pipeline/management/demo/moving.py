@@ -63,7 +63,7 @@ class MovingJob:
         security.setLevel(self._level)
 
     def step(self) -> None:
-        """Do the first thing that somebody does now: answer, decide, leave or apply."""
+        """Do the first thing that someone does now: answer, decide, leave or apply."""
         facts, now = read_job_facts(self.job_id), database_now()
         if facts.status != JobStatus.OPEN:
             return

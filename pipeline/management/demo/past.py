@@ -91,7 +91,7 @@ class PastActs:
 
 
 class JobPast:
-    """Past of one job: it plans its own creation and everybody's arrival, then reacts to events.
+    """Past of one job: it plans its own creation and everyone's arrival, then reacts to events.
 
     `newcomers` gives the names of new people, `staff_id` the member who decides.
     """

@@ -47,7 +47,7 @@ def check_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
 
 
 def result_of_receipt_check(verdict: Verdict, job: Job) -> str:
-    """Describe the result without naming anybody: the differences are for the company."""
+    """Describe the result without naming anyone: the differences are for the company."""
     if verdict.chain != "ok" or not verdict.is_sound:
         return (
             "This line's history is damaged: someone has edited the database, or it was restored"

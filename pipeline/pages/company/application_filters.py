@@ -34,9 +34,9 @@ from pipeline.wording.event_words import status_event_words
 LONGEST_SEARCH = 100
 MISSES_DIGITS = 3
 PAGE = 50
-# How many pages are read for a file or a decision on everybody shown.
+# How many pages are read for a file or a decision on everyone shown.
 MOST_PAGES = 400
-# How long a decision on everybody shown searches for them.
+# How long a decision on everyone shown searches for them.
 LONGEST_SEARCH_SECONDS = 10.0
 
 LIVE = [status for status in Status if status is not Status.INACTIVE]
@@ -134,7 +134,7 @@ class ListedFilters:
             job.id, self.filters, order=self.order, after=place, limit=limit
         )
 
-    def everybody(self, job: Job, *, most: int, seconds: float = inf) -> Iterator[SeenApplication]:
+    def everyone(self, job: Job, *, most: int, seconds: float = inf) -> Iterator[SeenApplication]:
         """Yield all of the job's applications that match, up to `most`.
 
         Raises UnusableFilters if not all are found within `seconds`.
@@ -159,7 +159,7 @@ def filtered_people_in_form(request: HttpRequest, job: Job) -> list[SeenApplicat
     """
     if "all" in request.POST:
         chosen = ListedFilters.exactly(request.POST.get("query", ""))
-        return list(chosen.everybody(job, most=MOST_PEOPLE, seconds=LONGEST_SEARCH_SECONDS))
+        return list(chosen.everyone(job, most=MOST_PEOPLE, seconds=LONGEST_SEARCH_SECONDS))
     ids: dict[UUID, None] = {}
     for text in ",".join(request.POST.getlist("who")).split(",")[:MOST_PEOPLE]:
         try:

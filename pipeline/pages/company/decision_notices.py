@@ -1,4 +1,4 @@
-"""Notices of decisions that have not taken effect, or not on everybody, for a job's pages."""
+"""Notices of decisions that have not taken effect, or not on everyone, for a job's pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.selectors.pending_decisions import (
 )
 from pipeline.wording.event_words import DECISION_WORDS
 
-# Why a decision was refused for somebody.
+# Why a decision was refused for someone.
 PROBLEM_WORDS = {
     DecisionItem.Problem.DECIDED: "another decision on this person was already pending",
     DecisionItem.Problem.NOT_POSSIBLE: "no longer possible, because the application has changed",

@@ -58,7 +58,7 @@ class NewAddressForm(AnySpelling, AddEmailForm):
 
 
 class SignInEmailForm(AnySpelling):
-    """Part of a form with which anybody can have an email sent to a staff address."""
+    """Part of a form with which anyone can have an email sent to a staff address."""
 
     kind: ClassVar[str]
 

@@ -52,7 +52,7 @@ class Answer:
 
 
 class Crowd:
-    """Threads of people at one job. A context manager: at its end, everybody has an answer.
+    """Threads of people at one job. A context manager: at its end, everyone has an answer.
 
     With the company's `key`, people are also removed, and tasks started. `repeats` is the share of
     answered requests that are sent again, to compare the answers. Between two acts, a thread

@@ -30,7 +30,7 @@ def recruiter(company: Company) -> Client:
 
 @pytest.fixture
 def asked(company: Company) -> Contest:
-    """Ana, who waited and was rejected, asks why. Somebody else waits behind her."""
+    """Ana, who waited and was rejected, asks why. Someone else waits behind her."""
     return ask(rejected(company))
 
 

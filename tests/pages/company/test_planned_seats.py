@@ -1,4 +1,4 @@
-"""Planned seats on pages: planned and cancelled by owners, announced to everybody."""
+"""Planned seats on pages: planned and cancelled by owners, announced to everyone."""
 
 from __future__ import annotations
 

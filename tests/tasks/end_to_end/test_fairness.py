@@ -1,4 +1,4 @@
-"""Slow or failing work of one company beside everybody else's, with real workers."""
+"""Slow or failing work of one company beside everyone else's, with real workers."""
 
 from __future__ import annotations
 

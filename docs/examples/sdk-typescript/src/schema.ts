@@ -331,7 +331,7 @@ export interface paths {
          * Answer a request to look again at how an application ended
          * @description Answer a request to look again at how an application ended.
          *
-         *     `UPHELD`: it stays as it ended. `CHANGED`: the person has the former place back in the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. Best, somebody answers who did not decide.
+         *     `UPHELD`: it stays as it ended. `CHANGED`: the person has the former place back in the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. Best, someone answers who did not decide.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -425,7 +425,7 @@ export interface paths {
          * Return a page of the log of the application's line, oldest first, naming nobody
          * @description Return a page of the log of the application's line, oldest first, naming nobody.
          *
-         *     `event` is `LEFT` for everybody who withdrew, was decided on or closed out. `leaf` is the SHA-256 of the row without it, as JSON: sorted keys, no spaces. A receipt's `log_digest` is the SHA-256 over the digest before a row, at first 32 zero bytes, and that row's `leaf`.
+         *     `event` is `LEFT` for everyone who withdrew, was decided on or closed out. `leaf` is the SHA-256 of the row without it, as JSON: sorted keys, no spaces. A receipt's `log_digest` is the SHA-256 over the digest before a row, at first 32 zero bytes, and that row's `leaf`.
          *
          *     **Who:** The applicant, with their token or session or a portal token; and the company, with a key of scope `read` or `write` or a member's session.
          */
@@ -867,7 +867,7 @@ export interface paths {
          * Create a job of the caller's company
          * @description Create a job of the caller's company: 201.
          *
-         *     With `draw_at`, the order of everybody who applies until then is drawn by lot.
+         *     With `draw_at`, the order of everyone who applies until then is drawn by lot.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -1169,7 +1169,7 @@ export interface paths {
         };
         /**
          * Return the seats that a job plans to open or close
-         * @description Return the seats that a job plans to open or close. Anybody who sees the job may.
+         * @description Return the seats that a job plans to open or close. Anyone who sees the job may.
          *
          *     All of them on one page, the next one first: a job has at most 20.
          *
@@ -1181,7 +1181,7 @@ export interface paths {
          * Plan seats to open, or to close if negative
          * @description Plan seats to open, or to close if negative: 201.
          *
-         *     They open at `first_at`, and then every week at the same local time in `zone`, `times` times in all. Everybody who sees the job sees its plans.
+         *     They open at `first_at`, and then every week at the same local time in `zone`, `times` times in all. Everyone who sees the job sees its plans.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -2974,7 +2974,7 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * @description Counts of what happened in a line, for everybody. Null is a number from 1 to 4.
+         * @description Counts of what happened in a line, for everyone. Null is a number from 1 to 4.
          * @example {
          *       "counted_since": "2026-01-31T12:00:00.000000Z",
          *       "counted_events": 1,
@@ -3020,7 +3020,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description How often somebody asked the company to look again at an end.
+             * @description How often someone asked the company to look again at an end.
              */
             contested_count: number | null;
             /**
@@ -5641,10 +5641,10 @@ export interface components {
             /** @description Whether your credential may start this type. */
             allowed: boolean;
             paused: boolean;
-            /** @description Who paused it: a member or key of the company, or the site for everybody. */
+            /** @description Who paused it: a member or key of the company, or the site for everyone. */
             paused_by: components["schemas"]["TaskActor"] | null;
             /**
-             * @description OPEN while too many runs fail, yours or everybody's. One run a minute is tried meanwhile.
+             * @description OPEN while too many runs fail, yours or everyone's. One run a minute is tried meanwhile.
              * @enum {string}
              */
             breaker: "CLOSED" | "OPEN";

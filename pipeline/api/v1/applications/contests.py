@@ -133,7 +133,7 @@ class AnswerContest(Endpoint):
         " the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The"
         " applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there"
         " is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. Best,"
-        " somebody answers who did not decide.",
+        " someone answers who did not decide.",
     )
     def post(self, request: Request, application_id: UUID, contest_id: UUID) -> Response:
         """Answer a request to look again at how an application ended."""

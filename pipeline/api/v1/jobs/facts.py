@@ -21,7 +21,7 @@ from pipeline.stats.public_facts import public_facts_of
 
 
 class FactsOut(TypedDict):
-    """Counts of what happened in a line, for everybody. Null is a number from 1 to 4."""
+    """Counts of what happened in a line, for everyone. Null is a number from 1 to 4."""
 
     counted_since: datetime
     counted_events: Count

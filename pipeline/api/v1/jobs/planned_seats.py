@@ -59,7 +59,7 @@ class PlannedSeatsOfJob(Endpoint):
         about=f"All of them on one page, the next one first: a job has at most {MOST_PLANS}.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return the seats that a job plans to open or close. Anybody who sees the job may."""
+        """Return the seats that a job plans to open or close. Anyone who sees the job may."""
         visible_job(caller_of(request), job_id)
         rows = [planned_seats_out(each) for each in planned_seats_of_job(job_id)]
         return endpoint_answer(request, {"data": rows, "next_cursor": None})
@@ -73,7 +73,7 @@ class PlannedSeatsOfJob(Endpoint):
         takes=(PlannedSeatsIn,),
         refuses=(INVALID_SCHEDULE, INVALID_TRANSITION, LIMIT_REACHED),
         about="They open at `first_at`, and then every week at the same local time in `zone`,"
-        " `times` times in all. Everybody who sees the job sees its plans.",
+        " `times` times in all. Everyone who sees the job sees its plans.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Plan seats to open, or to close if negative: 201."""

@@ -126,7 +126,7 @@ class Jobs(Endpoint):
         takes=(JobIn,),
         headers=("ETag",),
         refuses=(EXTERNAL_ID_TAKEN, INVALID_SCHEDULE, SANDBOX_FULL),
-        about="With `draw_at`, the order of everybody who applies until then is drawn by lot.",
+        about="With `draw_at`, the order of everyone who applies until then is drawn by lot.",
     )
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""
