@@ -1,4 +1,4 @@
-"""Fold of a draw by lot: it is computed again from its seed, and each person's place with it."""
+"""Fold of a draw by lot: it recomputes the draw from its seed, and with it each person's place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.models import Event
 
 
 class DrawFold:
-    """Draw of a job as its log tells it so far. Each check returns what is wrong, or nothing."""
+    """Draw of a job according to its log so far. Each check returns the fault, or nothing."""
 
     def __init__(self, job_id: UUID) -> None:
         self.job_id = job_id
@@ -24,7 +24,7 @@ class DrawFold:
 
     @property
     def is_unfinished(self) -> bool:
-        """Tell whether the draw still has someone to place."""
+        """Tell whether the draw still has people to place."""
         return bool(self._to_place)
 
     def check_job_event(self, event: Event, waiting: Collection[UUID], *, is_open: bool) -> str:
@@ -54,7 +54,7 @@ class DrawFold:
         return ""
 
     def check_application_event(self, event: Event, next_ticket: int) -> str:
-        """Check an application's event: no seat before the draw, and the places that it gives."""
+        """Check an application's event: no seat before the draw, and the drawn places after it."""
         if event.event == EventType.PLACED:
             due = self._to_place.pop() if self._to_place else None
             if event.application_id != due or event.cause_seq != self._seq:

@@ -102,7 +102,7 @@ class LogFold:
         self.lost_places = LostPlacesFold()
 
     def refuse_unfinished(self) -> None:
-        """Raise BadRow if the last row is to be followed by another one of the same change."""
+        """Raise BadRow if another row of the same change has to follow the last one."""
         if self.contests.is_unfinished:
             raise BadRow(self.seq + 1, "the log ends before an answer has given a place back")
         if self.draw.is_unfinished:
@@ -222,7 +222,7 @@ class LogFold:
     def _check_origin(self, event: Event) -> None:
         """Check that only an applicant acts through a key, and only as a portal can.
 
-        Check also that the plan that a promotion names has opened its seat, and the draw by lot.
+        Also check the draw by lot, and that the plan that a promotion names has opened its seat.
         """
         wrong = self.draw.check_application_event(event, self.next_ticket)
         if wrong := wrong or self.planned.check_application_event(event):

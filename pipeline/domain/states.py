@@ -228,8 +228,8 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 def status_after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
     """Return the status after a move. A status of None means a new application. Raises IllegalMove.
 
-    `verified`: whether the application is. Unverified ones get no seat, so they miss,
-    defer, accept, pass and contest none, and only they can be verified.
+    `verified`: whether the application is verified. Unverified ones get no seat, so they cannot
+    miss, defer, accept, pass or contest one, and only they can be verified.
     """
     to = MOVES.get((status, move))
     of_unverified = move in (Move.VERIFY, Move.EXPIRE)

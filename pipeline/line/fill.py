@@ -17,10 +17,10 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     """Offer every free seat of an open job to the first eligible people, and return the number.
 
     Each promotion names as its cause the event that opened its seat, oldest first, or else
-    `cause_seq`; also the plan, if the seat was planned. Who asked to pass this turn passes it, and
-    that is the cause of the promotion into the same seat. If seats stay free because everyone
-    who waits is in a cool-down or has deferred, the job becomes due when the first of these may
-    end. In a sandbox, a full log promotes nobody, nor does anything before a draw.
+    `cause_seq`; also the plan, if the seat was planned. People who asked to pass this turn pass
+    it; this event is the cause of the promotion into the same seat. If seats stay free because
+    everyone who waits is in a cool-down or has deferred, the job becomes due when the first of
+    these may end. Nobody is promoted before a draw, or in a sandbox with a full log.
     """
     if job.status is not JobStatus.OPEN or job.is_full or job.awaits_draw:
         return 0

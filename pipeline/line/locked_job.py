@@ -99,8 +99,8 @@ class LockedJob:
     def database_due_at(self) -> datetime | None:
         """Return `next_due_at` by the database's clock, as it is stored.
 
-        A job of a sandbox whose clock has just moved is due from now on, and not since long ago:
-        it must not go before the jobs that have really been due for longer.
+        If a sandbox's clock has just moved, its job is due from now on, not from long ago: it must
+        not go before jobs that have really been due for longer.
         """
         if not self.is_test or self.next_due_at is None:
             return self.next_due_at

@@ -1,4 +1,4 @@
-"""Misses and removals that can be taken back: the last one, and the place that it cost."""
+"""Misses and removals that can be reversed: the last one, and the place that it cost."""
 
 from __future__ import annotations
 
@@ -84,9 +84,8 @@ _DECIDED = (Outcome.REMOVED, Outcome.REJECTED)
 class LastMiss(NamedTuple):
     """Last miss of an application and the place before it; None if it has not missed anything.
 
-    Of an application that the company ended: that decision instead.
-
-    `is_given_back`: the company has already taken that miss back.
+    For an application that the company ended: that decision instead. `is_given_back`: the company
+    has already taken that miss back.
     """
 
     seq: int | None

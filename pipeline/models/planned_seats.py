@@ -1,4 +1,4 @@
-"""Planned changes of a job's number of seats, once or weekly, which everyone sees beforehand."""
+"""Planned changes of a job's number of seats, once or weekly, which everyone can see beforehand."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _CANDIDATE = """
 def rarest_mark(job_id: UUID, **values: Any) -> str:
     """Return the mark that few applications have, "tag" or "assignee"; "" if there is none.
 
-    `values` may hold conditions without a mark, and None for a mark that is no condition.
+    `values` may hold other conditions too, and None for a mark that is not a condition.
     """
     found = []
     for mark in _MARKS:

@@ -47,7 +47,7 @@ ORDER BY decision.due_at, decision.id
 
 @dataclass(frozen=True, slots=True)
 class ShownPendingDecision:
-    """Decision for a job's pages: the people on whom it waits, and those it was refused for."""
+    """Decision for a job's pages: people for whom it waits, and people for whom it was refused."""
 
     id: UUID
     outcome: str
@@ -92,7 +92,7 @@ def read_pending_decision(decision_id: UUID) -> PendingDecision | None:
 
 
 def items_of_pending_decision(decision_id: UUID) -> list[DecisionItem]:
-    """Return the people that a decision is about, with their applications, in its order."""
+    """Return the people whom a decision is about, with their applications, in its order."""
     items = DecisionItem.objects.filter(decision_id=decision_id).select_related("application")
     return list(items.order_by("number"))
 
@@ -107,7 +107,7 @@ def pending_decision_on(application_id: UUID) -> PendingDecision | None:
 
 
 class Neighbours(NamedTuple):
-    """People before and after someone in the same list of a job's pipeline, if any."""
+    """People before and after a person in the same list of a job's pipeline, if any."""
 
     before: UUID | None
     after: UUID | None
@@ -131,7 +131,7 @@ _NEIGHBOUR = """(
 def neighbours_of_pending_decision(application: Application | ApplicationRow) -> Neighbours:
     """Return the people before and after one, without those on whom a decision is pending.
 
-    In one query. Someone whose application has ended has no neighbours.
+    In one query. A person whose application has ended has no neighbours.
     """
     columns = _LISTS.get(Status(application.status))
     if columns is None:

@@ -1,4 +1,4 @@
-"""Reads of the seats that a job plans to open or close."""
+"""Reads of the seats that a job will open or close."""
 
 from __future__ import annotations
 

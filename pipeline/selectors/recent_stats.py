@@ -113,7 +113,7 @@ FROM unnest(%(jobs)s::uuid[]) job(id)
 
 
 class Miss(NamedTuple):
-    """Deadline that someone missed, and whether it ended the application."""
+    """Deadline that a person missed, and whether the miss ended the application."""
 
     application_id: UUID
     name: str

@@ -46,7 +46,7 @@ def apply(
     application_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
 ) -> Application:
-    """Admit a person to a job's line, with a seat if one is free for them, else at the back.
+    """Admit a person to a job's line: to a seat if one is free for them, or else to the back.
 
     The person has an `applicant_id`, or an `email` as `checked_address` returns it. An unknown
     address becomes an applicant. Threads of this process that apply to the same job at once share a

@@ -1,4 +1,4 @@
-"""Outage of the site: time that nobody had to confirm an offered seat is given back."""
+"""Outage of the site: time in which nobody could confirm an offered seat is given back."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def watch_for_outage_as_chore() -> float:
 
 
 def extend_after_outage() -> int:
-    """Extend the open offers by the time that an outage took of them; return how many.
+    """Extend the open offers by the time that an outage took from them; return how many.
 
-    To be called before anything is settled, at the start and after every rest. An offer whose
-    deadline passed meanwhile stays missed: after its deadline nobody becomes active on it. While
-    the web servers are away, nobody can confirm either, but it is not known for how long: an offer
+    Call this before settling anything, at the start and after every sleep. An offer whose deadline
+    passed in the meantime stays missed: nobody can become active on it after its deadline. While
+    the web servers are down, nobody can confirm either, but we do not know for how long: an offer
     whose deadline is near is extended by one window. Each offer is extended once and by one window
     at most. Offers of a job whose lock is held are skipped; the next call tries them again. Must
     not be called inside a transaction.
@@ -98,7 +98,7 @@ def extend_after_outage() -> int:
 def _offers_open_in_outage() -> QuerySet[Application]:
     """Return the open offers that were not extended yet, by deadline, with their jobs and people.
 
-    Those of sandboxes are left out: time there is not ours.
+    Sandboxes are left out, because they have their own time.
     """
     offers = Application.objects.filter(
         status=Status.PENDING_ACKNOWLEDGMENT, deadline_extended=False, job__is_test=False

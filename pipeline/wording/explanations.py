@@ -244,7 +244,7 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
 
 
 def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
-    """Say when the person wants no seat or has none, after a miss or as they asked."""
+    """Say when the person is offered no seat, after a miss or as they asked."""
     turn = ""
     if standing.is_cooling:
         until = time_in_words(standing.eligible_at, zone)

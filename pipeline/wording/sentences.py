@@ -265,7 +265,7 @@ _FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, NOT_BEFORE, ACCEPT_UN
 
 
 def _are_times_of_sentence_near(event: DescribedEvent) -> bool:
-    """Tell if the times of an event lie so near that minutes would not tell them apart."""
+    """Tell whether an event's times are too close to tell apart by the minute."""
     if event.event == EventType.DEADLINE_EXTENDED:  # the sentence has one time only
         return False
     later = (event.data.get(name) for name in ("deadline", "eligible_at"))
