@@ -1,4 +1,4 @@
-"""Texts about each kind of problem: when it occurs, and what a client does then."""
+"""Texts about each kind of problem: when it occurs, and how a client should react."""
 
 from __future__ import annotations
 

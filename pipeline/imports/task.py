@@ -38,8 +38,8 @@ _SCHEMA = {
 def import_applications_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """Import the rest of a file. Returns the numbers of accepted, refused and remaining rows.
 
-    If told to stop, it ends between two batches, and imported rows stay. The emails to these people
-    are tasks of their own, written with each batch.
+    If told to stop, it ends between two batches, and imported rows stay. The emails to these
+    people are separate tasks, written with each batch.
     """
 
     def report_import_in_task(run: ImportRun) -> None:

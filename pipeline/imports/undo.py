@@ -1,4 +1,4 @@
-"""Undo of an import: the people whom it added and who have not acted since are removed again."""
+"""Undo of an import: the people whom it added and who have not acted since are removed."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def start_undo_of_import(
 ) -> Enqueued | None:
     """Start to undo an import that has ended. None if it is being undone, or was.
 
-    The import cannot go on afterwards. An undo that was cancelled or failed can be started again.
-    Raises StoredFileNotFound, ImportUndoTooLate.
+    The import cannot continue afterwards. An undo that was cancelled or failed can be started
+    again. Raises StoredFileNotFound, ImportUndoTooLate.
     """
     with transaction.atomic(durable=True):
         try:

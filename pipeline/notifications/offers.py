@@ -1,8 +1,8 @@
 """Watch over an open offer: its reminders, and more time when its email came too late.
 
-One task reminds of an offer. It runs at the next checkpoint, looks whether the offer is still open,
-and enqueues itself for the checkpoint after. Another guards its deadline; it never waits for the
-mail server, so failing reminders do not hold it up.
+One task sends the reminders of an offer. It runs at the next checkpoint, checks that the offer is
+still open, and enqueues itself for the checkpoint after. Another guards its deadline; it never
+waits for the mail server, so failing reminders do not hold it up.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ class OfferTimes(NamedTuple):
 
 
 def offer_checkpoints(times: OfferTimes) -> list[tuple[datetime, str]]:
-    """Return when to look at an offer and what for, in order. No reminder is in quiet hours."""
+    """Return the checkpoints of an offer and their purposes, in order.
+
+    No reminder is in quiet hours.
+    """
     offered_at, deadline, quiet = times
     window = time_outside_quiet_hours(offered_at, deadline, quiet)
     found = [(deadline - min(LONGEST_GUARD, (deadline - offered_at) / 10), GUARD)]
@@ -76,7 +79,7 @@ def first_offer_reminder(times: OfferTimes, after: datetime) -> datetime | None:
 
 
 def watch_offer(application_id: UUID, seq: int) -> str:
-    """Send the reminder that is due, and enqueue the next look; return what was done, in a word.
+    """Send the reminder that is due, and enqueue the next check; return in a word what was done.
 
     Raises tasks.errors.Retry when the mail server cannot take a reminder now.
     """
@@ -103,8 +106,8 @@ def watch_offer(application_id: UUID, seq: int) -> str:
 def extend_offer_without_email(application_id: UUID, seq: int) -> str:
     """Extend the deadline of an offer whose email was not handed over; return what was done.
 
-    It is called shortly before the deadline. After an extension it need not be called again: an
-    offer is extended once.
+    It is called shortly before the deadline. It need not be called again after an extension: an
+    offer is extended only once.
     """
     application = _watched_offer_application(application_id)
     if application is None or not is_offer_in_applicant_email_open(application, seq):
@@ -121,17 +124,17 @@ def extend_offer_without_email(application_id: UUID, seq: int) -> str:
 
 
 def close_offer_reminders(application_id: UUID, seq: int, problem: str, *, but: str = "") -> None:
-    """Record that reminders of an event, except of one kind, will not be tried any more."""
+    """Record that reminders of an event, except those of one kind, will not be tried again."""
     rows = Email.objects.filter(application_id=application_id, seq=seq, state=EmailState.QUEUED)
     open_rows = rows.filter(kind__in=REMINDERS).exclude(kind=but)
     open_rows.update(state=EmailState.FAILED, state_at=Now(), problem=problem)
 
 
 def extend_offer_for_email_delay(application_id: UUID, seq: int) -> bool:
-    """Extend the deadline of an offer by the time that its email took; tell if that was done.
+    """Extend the deadline of an offer by the time that its email took; tell whether that was done.
 
-    To be called after the email was handed over. Harmless when called twice: a deadline is extended
-    once in a promotion.
+    Call this after the email was handed over. Calling it twice is harmless: a promotion's deadline
+    is extended only once.
     """
     event = Event.objects.filter(application_id=application_id, seq=seq).first()
     row = _email_of_watched_offer(application_id, seq)

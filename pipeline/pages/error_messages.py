@@ -87,7 +87,7 @@ PRESS_AGAIN = "Nothing has been changed yet. Press the button again."
 def post_only_error_messages_to_page(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Lead a browser that opens the URL of a button to the page that has the button. A middleware.
+    """Redirect a browser that opens a button's URL to the page that has the button. A middleware.
 
     That happens after signing in again or after a refused form, and when someone reloads. The page
     is the nearest one above it in the URL.

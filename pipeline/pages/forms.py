@@ -107,7 +107,7 @@ class PlainForm(forms.Form):
 
 
 def moment_of_form(day: date, at: time, zone: str) -> datetime:
-    """Return a local time that a form gave, in UTC; of a time that comes twice, the first.
+    """Return the local time in a form as UTC; if it comes twice, the first.
 
     Raises ValidationError for a time that the clocks skip, and for a date out of range.
     """

@@ -48,7 +48,10 @@ class IdleSeatsWeekOut(TypedDict):
 
 
 class IdleSeatsOfJobOut(TypedDict):
-    """A ledger of idle seats. `is_cut`: old events or jobs were left out, there are too many."""
+    """A ledger of idle seats.
+
+    `is_cut`: old events or jobs were left out because there are too many.
+    """
 
     zone: str
     is_cut: bool

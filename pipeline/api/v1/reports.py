@@ -118,7 +118,7 @@ class JobReports(Endpoint):
         " each week: one that is made again replaces the first, with a new `made_at`.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return a job's weekly reports, the last week first."""
+        """Return a job's weekly reports, newest week first."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         place = page_cursor_place(request, str)
         before = _report_week(place[0]) if place else None

@@ -67,7 +67,7 @@ class OwnRequests(Endpoint):
         about=ABOUT,
     )
     def get(self, request: Request) -> Response:
-        """List the requests of the key that asks, newest first."""
+        """List the requests of the key that is used, newest first."""
         caller = authorize_company(caller_of(request), Action.READ_OWN_REQUESTS)
         return _requests_answer(request, caller.actor_id)
 

@@ -136,7 +136,7 @@ def _visitor_of_opening(request: HttpRequest, job: Job) -> tuple[bool, bool]:
 
 
 def _news_of_opening(job: Job) -> str:
-    """Say what a reader who does not see the page should hear when it changes."""
+    """Return the words for readers who hear the page rather than see it, when it changes."""
     if job.status in (JobStatus.PAUSED, JobStatus.CLOSED):
         return f"This job is {job.status.lower()}."
     if job.awaits_draw:

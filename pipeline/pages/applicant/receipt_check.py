@@ -1,4 +1,4 @@
-"""Page on which an applicant checks a receipt: that the line's history was not altered since."""
+"""Page on which an applicant checks a receipt: has the line's history been altered since?"""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ class DecisionForm(PlainForm):
 
 
 class ReinstatementForm(PlainForm):
-    """Reason for giving a person the place back that a miss cost them."""
+    """Reason for giving a person back a place that was lost through a miss."""
 
     reason = forms.ChoiceField(
         widget=forms.RadioSelect,

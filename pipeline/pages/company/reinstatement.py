@@ -1,4 +1,4 @@
-"""Page that gives a person the place back that a missed deadline cost them."""
+"""Page that gives a person back a place that was lost through a missed deadline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pipeline.services.reinstate import reinstate
 
 
 def may_offer_reinstatement(seen: SeenApplication, job: Job) -> bool:
-    """Tell whether to show the button that gives the place back that the last miss cost."""
+    """Tell whether to show the button that gives back the place lost through the last miss."""
     application = seen.application
     can_return = job.status != JobStatus.CLOSED and application.is_verified and bool(seen.address)
     return can_return and has_just_missed(application)

@@ -58,7 +58,7 @@ class ApplicationEmails(Endpoint):
         " `UNREACHABLE`, `UNSUPPORTED`, `BAD_ADDRESS`, `REFUSED`, `BOUNCED` or `COMPLAINED`.",
     )
     def get(self, request: Request, application_id: UUID) -> Response:
-        """List the emails about an application and what became of each, newest first."""
+        """List the emails about an application and their states, newest first."""
         received_application(caller_of(request), application_id, Action.READ_COMPANY)
         after: Any = page_cursor_place(request, datetime, UUID)
         page = emails_page_of_application(application_id, after=after, limit=page_limit(request))

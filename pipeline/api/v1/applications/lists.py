@@ -1,4 +1,4 @@
-"""Lists of applications for a company: those to a job, and the one with an id of its own."""
+"""Lists of applications for a company: all to a job, and the one with an external id."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class JobApplicationList(Endpoint):
         "applications. Go on until `next_cursor` is null.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return the applications to a job, ended ones too, the latest first."""
+        """Return the applications to a job, including ended ones, newest first."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         filters, search = _application_list_filters(request), search_parameter(request)
         limit = page_limit(request)

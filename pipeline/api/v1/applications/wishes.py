@@ -1,4 +1,4 @@
-"""Endpoints for what people want of their turn."""
+"""Endpoints for people's wishes about their turn."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Defer(Endpoint):
         " this, not with an offer open.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Ask for no seat before a time, or take that back. Repeating it is harmless."""
+        """Ask for no seat before a time, or cancel that. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.DEFER)
         not_before = endpoint_body(request, DeferralIn)["not_before"]
         return application_answer(
@@ -69,7 +69,7 @@ class Preaccept(Endpoint):
         " are asked again. Only a verified person on the waitlist can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Accept a seat in advance, or take that back. While they wait, it can be repeated."""
+        """Accept a seat in advance, or cancel that. It can be repeated while the person waits."""
         caller, facts = own_application(caller_of(request), application_id, Action.PREACCEPT)
         until = endpoint_body(request, PreacceptanceIn)["accept_until"]
         return application_answer(
@@ -121,7 +121,7 @@ class PassNext(Endpoint):
         " waitlist can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Pass the next turn when it comes, or take that back. Repeating it is harmless."""
+        """Pass the next turn when it comes, or cancel that. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.PASS_TURN)
         wanted = endpoint_body(request, PassNextIn)["pass_next"]
         answer = pass_next(application_id=application_id, wanted=wanted, actor=caller.actor)

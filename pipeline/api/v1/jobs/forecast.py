@@ -23,7 +23,7 @@ from pipeline.selectors.jobs import read_job
 
 
 class ForecastOut(TypedDict):
-    """Waits of the people at a position of a line until the offer of a seat, by its history."""
+    """Waits of people at a position of a line until they were offered a seat, from its history."""
 
     position: Count
     half_wait_seconds: Count | None

@@ -228,8 +228,8 @@ def _line_etag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
     """Return the ETag of the people in a line: its log, its posting and its running times.
 
     Between two events, only the end of a cool-down, a deferral or a yes in advance changes a line,
-    so the number of those that run is enough. What the company attached to the people of the page
-    counts by itself.
+    so the number of those still running is enough. The company's own ids and texts on the page
+    count separately.
     """
     running = sum(
         output_if_ahead(end, seen.now) is not None

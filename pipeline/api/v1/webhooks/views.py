@@ -81,7 +81,7 @@ class Webhooks(Endpoint):
         " secret is not shown again. Without a key, the same URL twice makes two endpoints.",
     )
     def post(self, request: Request) -> Response:
-        """Create an endpoint: 201. It is told of what happens from now on."""
+        """Create an endpoint: 201. It gets events from now on."""
         company_id = authorize_company(caller_of(request), _MANAGE).company_id
         given = endpoint_body(request, WebhookIn)
         row, secret = create_webhook_endpoint(
@@ -119,7 +119,7 @@ class OneWebhook(Endpoint):
 
     @describes("delete_webhook", Tag.WEBHOOKS, _MANAGE, None, status=204)
     def delete(self, request: Request, webhook_id: UUID) -> Response:
-        """Delete an endpoint with its secrets: 204. What waits is not sent."""
+        """Delete an endpoint with its secrets: 204. Waiting deliveries are not sent."""
         caller = authorize_company(caller_of(request), _MANAGE)
         delete_webhook_endpoint(company_id=caller.company_id, endpoint_id=webhook_id)
         return Response(status=204)
@@ -142,7 +142,7 @@ class RotateSecret(Endpoint):
         " `DUPLICATE_SUBMISSION`.",
     )
     def post(self, request: Request, webhook_id: UUID) -> Response:
-        """Make a new secret. For 24 hours the one before signs too."""
+        """Make a new secret. The previous one also signs for 24 hours."""
         caller = authorize_company(caller_of(request), _MANAGE)
         endpoint_body(request, Nothing)
         row, secret = rotate_endpoint_secret(
@@ -254,7 +254,7 @@ class RedeliverFailed(Endpoint):
         about="At most 100,000, the oldest first.",
     )
     def post(self, request: Request, webhook_id: UUID) -> Response:
-        """Send everything again that failed, of what was made since a time: 202 and the task."""
+        """Send every failed delivery again that was created since a time: 202 and the task."""
         caller = authorize_company(caller_of(request), _MANAGE)
         made = start_redelivering_webhooks(
             company_id=caller.company_id,
