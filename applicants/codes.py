@@ -1,6 +1,6 @@
 """Codes that prove an address: sent to it by email, valid for one sign-in within minutes.
 
-A code belongs to the requester who asked for it: a browser (by its cookie) or, for the API, a
+A code belongs to the requester: a browser (by its cookie) or, for the API, a
 network. Strangers can neither use up its tries nor replace it. The limits are counted in
 PostgreSQL, so they hold across processes.
 """

@@ -256,7 +256,7 @@ class Job(models.Model):
 
     @property
     def people_waiting(self) -> int:
-        """Number of verified people on the waitlist, which is shown to everyone."""
+        """Number of verified people on the waitlist, shown to everyone."""
         return self.waitlist_count - self.unverified_count
 
 

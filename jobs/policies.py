@@ -62,8 +62,8 @@ class Policy:
     def quiet_hours(self, time_zone: str = "") -> QuietHours | None:
         """Return the quiet hours of a person in a time zone, or None if there are none.
 
-        The job's own time zone counts if that of the person is not known; UTC, if this machine
-        knows neither: a line must not stand still for that.
+        The job's own time zone counts if the person's is not known; UTC, if this machine
+        knows neither, so that the line can go on.
         """
         if self.quiet_from is None and not self.quiet_weekends:
             return None
@@ -92,7 +92,7 @@ class Policy:
         return self.penalty_places * misses
 
     def passes_left(self, passes: int) -> int:
-        """Return how many more turns a person can pass who has used that number of passes."""
+        """Return how many more turns a person with that number of used passes can pass."""
         return max(0, self.max_passes - passes)
 
     def misses_left(self, misses: int) -> int | None:

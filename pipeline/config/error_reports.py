@@ -1,7 +1,8 @@
-"""Reports of errors to Sentry, or to a server that speaks its protocol. No personal data leaves.
+"""Reports of errors to Sentry, or to a server that speaks its protocol.
 
-A report says which code failed, not with which values: messages of exceptions can quote a row, and
-requests hold names. The ids on it lead to the log lines, which have the rest.
+No personal data leaves the site. A report says which code failed, but not the values: messages of
+exceptions can quote a row, and requests hold names. Its ids lead to the log lines, which have the
+rest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Poolers in transaction mode: what requests miss through one, and what must not go through one."""
+"""Poolers in transaction mode: faults of one for requests, and work that must bypass one."""
 
 from __future__ import annotations
 

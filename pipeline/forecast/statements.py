@@ -146,7 +146,7 @@ def _forecast_to_state(job: Job, now: datetime) -> JobForecast:
 
 
 def _turns_to_state_forecasts(job_id: UUID) -> list[Turn]:
-    """Return the history of a line, in order. A long one is not read, but no forecast is made."""
+    """Return the history of a line, in order. A long one is not read and gets no forecast."""
     events = Event.objects.filter(job_id=job_id, application_id__isnull=False).order_by("seq")
     columns = ("at", "application_id", "event", "to_status", "data")
     turns = []
@@ -160,7 +160,7 @@ def _turns_to_state_forecasts(job_id: UUID) -> list[Turn]:
 
 
 def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
-    """Store what the pages say to people who wait, once a day for each; return how many."""
+    """Store the forecasts shown to people who wait, once a day for each; return how many."""
     known = _known_forecasts_to_state(row)
     if not known:
         return 0

@@ -62,9 +62,9 @@ def forecast_waits_of_line(
 ) -> dict[int, Forecast]:
     """Return the forecast for each position for which there is enough evidence.
 
-    At evenly spread moments since `start`, it looks who stood at the position, and how long they
-    then waited for an offer. Whoever left, deferred, or still waits, was seen only for a
-    part of it.
+    At evenly spread moments since `start`, it looks at who stood at the position, and how long
+    they then waited for an offer. Of people who left, deferred or are still waiting, only part of
+    the wait was seen.
     """
     # When each application stopped waiting, in order, and whether it was for an offer.
     ends: dict[UUID, list[tuple[float, bool]]] = {}

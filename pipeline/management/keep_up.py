@@ -151,7 +151,7 @@ def say_in_keep_up(sentence: str) -> None:
 
 
 def fail_keep_up(sentence: str) -> int:
-    """Print why the product ends by itself; return the exit code."""
+    """Print why the product ended by itself; return the exit code."""
     sys.stderr.write(f"{sentence}\n")
     return 1
 

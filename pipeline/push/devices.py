@@ -50,10 +50,10 @@ def add_device(
     user_agent: str,
     here: UUID | None = None,
 ) -> Device:
-    """Store what a browser says of its subscription; the keys are in base64 for URLs.
+    """Store a browser's subscription; the keys are in base64 for URLs.
 
-    A browser has one subscription, so it is the last person's who switched it on there, and the
-    device that the browser was until now (`here`) goes. Adding it again changes its keys. Devices
+    A browser has one subscription, which belongs to the last person who switched it on there; the
+    browser's earlier device (`here`) is removed. Adding it again changes its keys. Devices
     of a former key of the site do not count. Raises DeviceRefused.
     """
     try:

@@ -1,8 +1,8 @@
-"""A job's log for its applicants: every event, without naming anyone, and its digest.
+"""A job's log for its applicants: every event, without names, and its digest.
 
-People have opaque ids. How someone else left, what was asked and answered about that, and who
-acted, is not said. Yet each row holds the
-hash of the event as it was logged, so a later change of what is left out changes the digest too.
+People have opaque ids. The log does not say how other people left, what was asked and answered
+about that, or who acted. But each row holds the hash of the full event, so a later change of an
+omitted part changes the digest too.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ class RequestQueue:
     def admitted(self, client: str) -> Iterator[None]:
         """Count a client's request while the block runs. Raises TooManyAtOnce, Overloaded.
 
-        It is overloaded already if the request could not even wait, so that nothing is spent on it.
+        Raises Overloaded at once if the request could not even wait, so that no work is spent on
+        it.
         """
         if self._held.get(client, 0) >= self.per_client:
             raise TooManyAtOnce
@@ -164,7 +165,7 @@ class RequestQueue:
             last.turn.set_exception(Overloaded())
 
     def _is_greediest(self, client: str) -> bool:
-        """Tell if no client would have more waiting than this one with one more."""
+        """Tell whether no client would have more requests waiting than this one with one more."""
         return self._waiting_of.get(client, 0) + 1 >= max(self._waiting_of.values(), default=0)
 
     def _leave(self, waiting: _Waiting) -> None:

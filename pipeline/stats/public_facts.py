@@ -1,4 +1,4 @@
-"""Facts of a job for everyone: how often what happened in its line, without personal data."""
+"""Facts of a job for everyone: how often each event happened in its line, without personal data."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ KEPT_SECONDS = 60
 
 
 class ContestCounts(NamedTuple):
-    """Numbers of those who asked the company to look again, and who got their place back.
+    """Numbers of people who asked the company to look again, and who got their place back.
 
-    `overdue` counts the open ones whose time to answer is over.
+    `overdue` counts open requests whose time to answer is over.
     """
 
     asked: int | None

@@ -1,7 +1,7 @@
 """Statements about deliveries, each with a name and a sentence. Time is the database's everywhere.
 
-An endpoint is the unit that runs share: whoever has its lease alone reads and records deliveries to
-it. A statement that depends on the lease names it, and does nothing once it is lost.
+Runs share the work by endpoint: only the holder of its lease reads and records deliveries to it. A
+statement that depends on the lease names it, and does nothing once it is lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Types of webhooks: one for each kind of event in the log, those of tasks, and the test. Pure."""
+"""Types of webhooks: one for each kind of event in the log, some for tasks, and the test. Pure."""
 
 from __future__ import annotations
 

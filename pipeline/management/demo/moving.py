@@ -1,4 +1,4 @@
-"""Movement of one demo job while `up` runs: people confirm, miss and come, the company decides."""
+"""Movement of one demo job while `up` runs: people apply, confirm and miss; the company decides."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class MovingJob:
         security.setLevel(self._level)
 
     def step(self) -> None:
-        """Do the first thing that someone does now: answer, decide, leave or apply."""
+        """Do the first act that is due now: answer, decide, leave or apply."""
         facts, now = read_job_facts(self.job_id), database_now()
         if facts.status != JobStatus.OPEN:
             return
@@ -92,7 +92,7 @@ class MovingJob:
                 connection.close()
 
     def _act(self, person: Application, now: datetime) -> bool:
-        """Let a person, or the company about them, do what is due. Tell whether anything was.
+        """Let a person, or the company, do what is due. Tell whether anything was.
 
         Their fate is drawn from the application, its status and its misses, so each step sees the
         same one.

@@ -31,7 +31,7 @@ def download_my_deadline(request: HttpRequest, application_id: UUID) -> HttpResp
 
 @require_safe
 def download_offer_deadline(request: HttpRequest, token: str) -> HttpResponse:
-    """Return the same through the link of an offer's email; if the offer is over, open its page."""
+    """Return the same through an offer's emailed link; if the offer is over, open its page."""
     offer, found = read_offer_link_token(token), None
     if offer is not None and my_current_offer(offer.application_id) == offer.seq:
         with suppress(ApplicationNotFound):
