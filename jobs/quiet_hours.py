@@ -51,7 +51,7 @@ class QuietHours:
 def quiet_time_in_minutes(text: str) -> int:
     """Return the minutes since midnight of a time like 22:00. Raises ValueError."""
     if not _CLOCK_TIME.fullmatch(text):
-        raise ValueError(f"{text!r} is no time of a day like 22:00")
+        raise ValueError(f"{text!r} is not a time of day like 22:00")
     return int(text[:2]) * 60 + int(text[3:])
 
 

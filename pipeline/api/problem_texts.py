@@ -105,13 +105,13 @@ PROBLEM_TEXTS = {
         "`detail` says which. Confirm the seat, wait, or withdraw.",
     ),
     "NOT_REINSTATABLE": ProblemText(
-        "the application waits or has lapsed, but missed no deadline, or the person was erased, or "
-        "applied again and that has ended too",
+        "the application is waiting or has lapsed, but missed no deadline; or the person was"
+        " erased, or applied again and that application has ended too",
         _READ,
     ),
     "NOT_CONTESTABLE": ProblemText(
         "the application did not lapse after missed deadlines, and was not removed or rejected",
-        "Nothing is to be looked at again. A person who has not applied yet can apply.",
+        "There is nothing to look at again. A person who has not applied yet can apply.",
     ),
     "ALREADY_CONTESTED": ProblemText(
         "the company was already asked to look at this end again",
@@ -127,7 +127,8 @@ PROBLEM_TEXTS = {
     ),
     "PERSON_ERASED": ProblemText(
         "the data of the person was erased",
-        "Nothing can be attached to the application any more. Erase what you keep of the person.",
+        "Nothing can be attached to the application any more. Erase your own copy of the"
+        " person's data.",
     ),
     "EMAIL_NOT_REPEATABLE": ProblemText(
         "the email cannot be sent again; `detail` says why",
@@ -155,7 +156,7 @@ PROBLEM_TEXTS = {
     ),
     "CLOCK_LIMIT": ProblemText(
         "the sandbox's clock is as far ahead as it can be, or was moved as often as it can be",
-        "Go on without moving it.",
+        "Continue without moving it.",
     ),
     "SANDBOX_FULL": ProblemText(
         "the sandbox has its maximum number of jobs, or the job's log its maximum number of events",

@@ -57,8 +57,7 @@ def task_metric_families() -> Iterator[Metric]:
     )
     yield _task_metric_gauge(
         "tasks_owner_breakers_open",
-        "Companies with an open breaker of their own for a type because too many of their "
-        "runs fail.",
+        "Companies whose own breaker for a type is open because too many of their runs fail.",
         ["type"],
         _metric_by_task_type(site_open_owner_breakers()),
     )

@@ -111,7 +111,7 @@ _ALL = (
     CompanyType(
         "log.export",
         "Export of the log",
-        "Writes a job's log to a file, as CSV or JSON lines.",
+        "Writes a job’s log to a file, as CSV or JSON lines.",
         _FILE,
     ),
     CompanyType(
@@ -123,13 +123,13 @@ _ALL = (
     CompanyType(
         "line.what_if",
         "What-if",
-        "Runs a job's log again under other rules and compares it with what happened.",
+        "Replays a job’s log under other rules and compares the result with what happened.",
         _WHAT_IF,
     ),
     CompanyType(
         "demo.sleep",
         "Sleep",
-        "Only waits, to try things out. It can be made to fail in several ways. Available "
+        "Sleeps, so that you can try things out. It can be made to fail in several ways. Available "
         "only if the site has switched it on.",
         _SLEEP,
     ),

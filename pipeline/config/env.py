@@ -182,7 +182,7 @@ def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
             networks.append(ip_network(text, strict=False))
         except ValueError:
             raise ImproperlyConfigured(
-                f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7; {text!r} is none."
+                f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7, not {text!r}."
             ) from None
     return networks
 

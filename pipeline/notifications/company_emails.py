@@ -65,7 +65,7 @@ ALERT_WORDS: dict[str, AlertWords] = {
     ),
     "EMAILS_FAILED": AlertWords(
         "An email could not be delivered",
-        "At least one email to an applicant was refused or came back. The application's page says"
+        "At least one email to an applicant was refused or came back. The application’s page says"
         " which one, and why.",
         "/company/",
         "Your jobs",
@@ -88,7 +88,7 @@ ALERT_WORDS: dict[str, AlertWords] = {
     "CONTEST_OVERDUE": AlertWords(
         "An answer to an applicant is overdue",
         "Someone asked you to look again, and your answer is overdue. Answer now. Everyone can"
-        " see how many of a job's answers are overdue.",
+        " see how many of a job’s answers are overdue.",
         "/company/look-again/?state=OVERDUE",
         "Look again",
         Action.ANSWER_CONTEST,

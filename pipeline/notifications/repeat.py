@@ -34,7 +34,7 @@ def repeat_email(
         raise EmailRepeatedTooSoon(wait_seconds=tally.wait_seconds)
     application = Application.objects.select_related("applicant").get(id=application_id)
     if application.applicant.is_erased:
-        raise EmailNotRepeatable(why="The address was erased at the person's request.")
+        raise EmailNotRepeatable(why="The address was erased because the person asked for this.")
     if email.state == EmailState.QUEUED:
         raise EmailNotRepeatable(why="This email is still being sent.")
     if email.is_reminder:

@@ -32,7 +32,7 @@ MESSAGES: dict[type[LineError], str] = {
     errors.IllegalMove: (
         "The application has changed, so this is no longer possible. See its status below."
     ),
-    errors.IllegalJobMove: "This is not possible in the job's current status. See below.",
+    errors.IllegalJobMove: "This is not possible in the job’s current status. See below.",
     errors.StaleVersion: (
         "Someone else changed this job while you were editing. Compare the fields below and save"
         " again."

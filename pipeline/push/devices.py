@@ -63,7 +63,7 @@ def add_device(
     except (WebhookUrlRefused, ValueError):
         url, key, auth = "", b"", b""
     if len(auth) != SECRET_BYTES:
-        raise DeviceRefused("This browser's push service cannot be used.")
+        raise DeviceRefused("This browser’s push service cannot be used.")
     digest = sha256(url.encode()).digest()
     with transaction.atomic():
         # Two at once would otherwise both find room for one more.

@@ -31,10 +31,10 @@ _OF_EVENTS = {
     EventType.JOB_PAUSED: "A job was paused",
     EventType.JOB_RESUMED: "A job was resumed",
     EventType.JOB_CLOSED: "A job closed",
-    EventType.CAPACITY_CHANGED: "A job's number of seats changed",
-    EventType.POLICY_CHANGED: "A job's rules changed",
+    EventType.CAPACITY_CHANGED: "A job’s number of seats changed",
+    EventType.POLICY_CHANGED: "A job’s rules changed",
     EventType.CLOCK_ADVANCED: "The clock of a sandbox was moved forward",
-    EventType.DRAWN: "The order of a job's line was drawn by lot",
+    EventType.DRAWN: "The order of a job’s line was drawn by lot",
 }
 _OF_TASKS = {
     "task.started": "A task began an attempt",

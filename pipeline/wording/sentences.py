@@ -59,7 +59,7 @@ class Reader(Enum):
     COMPANY = {
         "They": "The applicant",
         "they": "the applicant",
-        "their": "the applicant's",
+        "their": "the applicant’s",
         "own": "their",  # where the sentence has just named the person
         "were": "was",
     }
@@ -119,7 +119,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{They} confirmed the seat in time. It is {their} seat until the company decides."
     ),
     (EventType.ACKNOWLEDGED, VIA_KEY): (
-        "{They} confirmed the seat in time, on the company's own site. It is {their} seat until "
+        "{They} confirmed the seat in time, on the company’s own site. It is {their} seat until "
         "the company decides."
     ),
     (EventType.DEADLINE_EXTENDED, None): (
@@ -149,7 +149,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{They} withdrew the application and left the line."
     ),
     (EventType.WITHDRAWN, VIA_KEY): (
-        "{They} withdrew the application on the company's own site and left the line."
+        "{They} withdrew the application on the company’s own site and left the line."
     ),
     (EventType.REMOVED, Outcome.REMOVED): (
         "The company removed {their} application from the line{why}. It has ended."
@@ -229,7 +229,7 @@ def sentence(
         ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
-        "quiet": quiet and f" Quiet hours ({quiet} time) don't count.",
+        "quiet": quiet and f" Quiet hours ({quiet} time) don’t count.",
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
         "not_before": time_in_words(event.data.get(NOT_BEFORE), zone),
         "accept_until": time_in_words(event.data.get(ACCEPT_UNTIL), zone),

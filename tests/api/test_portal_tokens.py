@@ -30,7 +30,7 @@ from tests.support.callers import (
 )
 from tests.support.clock import let_time_pass
 
-ON_THEIR_SITE = "on the company's own site"
+ON_THEIR_SITE = "on the company’s own site"
 
 
 def make(key: Caller, applicant_id: UUID | str, **body: Any) -> Answer:

@@ -39,7 +39,7 @@ EXPECTED: dict[str, Any] = {
     "promoted": "PENDING_ACKNOWLEDGMENT",
     "acknowledged": "ACTIVE",
     "timeline": (
-        "You confirmed the seat in time, on the company's own site. It is your seat until the"
+        "You confirmed the seat in time, on the company’s own site. It is your seat until the"
         " company decides."
     ),
     "hired": "HIRED",

@@ -191,7 +191,7 @@ class Answers:
             "existing_id": {
                 "type": ["string", "null"],
                 "format": "uuid",
-                "description": "The id of the object that is in the way, if there is one.",
+                "description": "The id of the object that causes the refusal, if there is one.",
             },
             "error": self._types.schema_of(ErrorEnvelopeOut),
         }

@@ -33,8 +33,9 @@ from pipeline.stats.idle_seats import (
 )
 
 _ABOUT = (
-    "In seconds times seats, while a job is open or paused. Lost are `missed` (offered to people"
-    " who did not answer), `cooldown` (free, everyone verified on the waitlist in a cool-down),"
+    "In seconds times seats, while a job is open or paused. The losses are `missed` (offered to"
+    " people who did not answer), `cooldown` (free, everyone verified on the waitlist in a"
+    " cool-down),"
     " `nobody` (free, no verified person waiting) and `paused` (free in a paused job). With `used`"
     " they add up to seats times time."
 )

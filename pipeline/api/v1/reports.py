@@ -115,7 +115,7 @@ class JobReports(Endpoint):
         tagged=True,
         parameters=PAGED,
         about="The task `report.weekly` makes them, once or by a schedule. A job has one report for"
-        " each week: one that is made again replaces the first, with a new `made_at`.",
+        " each week: making it again replaces the first, with a new `made_at`.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job's weekly reports, newest week first."""

@@ -24,9 +24,9 @@ from pipeline.models import RequestRecord
 from pipeline.selectors.cursors import encode_cursor
 
 ABOUT = (
-    "Kept for seven days. A request appears within about a second; one that is not in it was "
-    "refused before its key was known, answered with 429, or answered in the last second before a "
-    "crash."
+    "Kept for seven days. A request appears within about a second; one that is missing was"
+    " refused before its key was known, answered with 429, or answered in the last second"
+    " before a crash."
 )
 
 

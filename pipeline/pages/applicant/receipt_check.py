@@ -50,7 +50,7 @@ def result_of_receipt_check(verdict: Verdict, job: Job) -> str:
     """Describe the result without naming anyone: the differences are for the company."""
     if verdict.chain != "ok" or not verdict.is_sound:
         return (
-            "This line's history is damaged: someone has edited the database, or it was restored"
+            "This line’s history is damaged: someone has edited the database, or it was restored"
             f" incorrectly. Ask {job.company.name} about it."
         )
     if verdict.known is False:

@@ -58,14 +58,14 @@ class ContestAnswerForm(PlainForm):
         label="Answer",
         widget=forms.RadioSelect,
         choices=contest_reason_choices,
-        help_text="The applicant reads it. It stays in the job's log permanently.",
+        help_text="The applicant reads it. It stays in the job’s log permanently.",
     )
     text = LetterField(
         label="Your answer to the applicant",
         required=False,
         max_length=TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text="We email it. It is erased with the person's data.",
+        help_text="We email it. It is erased with the person’s data.",
     )
 
     @property
@@ -106,7 +106,7 @@ def answer_application_contest(
     member, seen = received_application(request, application_id, Action.ANSWER_CONTEST)
     found = [each for each in contests_of_application(application_id) if each.id == contest_id]
     if not found or not found[0].is_open:
-        messages.info(request, "This was already answered, or the person's data was erased.")
+        messages.info(request, "This was already answered, or the person’s data was erased.")
         return redirect("application", application_id=application_id)
     form = ContestAnswerForm(request.POST or None)
     if form.is_valid():

@@ -26,7 +26,7 @@ from pipeline.selectors.planned_seats import planned_seats_of_job
 from pipeline.services.cancel_seats import cancel_seats
 from pipeline.services.plan_seats import SeatPlan, plan_seats
 
-PLANNED = "Planned. Everyone can see it on the job's page."
+PLANNED = "Planned. Everyone can see it on the job’s page."
 CANCELLED = "Cancelled. These seats will not change."
 TOO_LATE = "There was nothing left to cancel: it has already happened, or was cancelled."
 

@@ -41,7 +41,7 @@ def _what_if_number(label: str, low: int, high: int, help_text: str) -> forms.In
 class WhatIfForm(PlainForm):
     """Other rules. An empty field leaves a rule as it was."""
 
-    days = _what_if_number("Days back", 1, MOST_DAYS, "Leave empty for the job's whole past.")
+    days = _what_if_number("Days back", 1, MOST_DAYS, "Leave empty for the job’s whole past.")
     window_hours = _what_if_number("Hours to confirm a seat", 1, _MOST_HOURS, "")
     capacity = _what_if_number("Seats", 1, 10_000, "")
     penalty_places = _what_if_number("Places lost after a miss", 0, 1_000, "")

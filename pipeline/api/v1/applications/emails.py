@@ -76,7 +76,7 @@ class SendEmailAgain(Endpoint):
         {202: DetailOut},
         takes=(Nothing,),
         refuses=(EMAIL_NOT_REPEATABLE,),
-        about="It is composed anew and appears in the list as an email of its own. Up to five"
+        about="It is composed again and appears in the list as a separate email. Up to five"
         " times for each email, and three in a minute for each application (429).",
     )
     def post(self, request: Request, application_id: UUID, email_id: UUID) -> Response:

@@ -69,9 +69,9 @@ class JobApplicationList(Endpoint):
         Action.READ_COMPANY,
         ApplicationsOut,
         parameters=(*OF_APPLICATIONS, *PAGED, EXPAND_LIST, fields_parameter(ApplicationOut)),
-        about="`position` is null here: `/queue` has the waitlist in order. A page can be shorter "
-        "than `limit` although others follow: with some filters, one request searches only 5,000 "
-        "applications. Go on until `next_cursor` is null.",
+        about="`position` is null here: `/queue` has the waitlist in order. A page can be"
+        " shorter than `limit` although more follow: with some filters, one request searches"
+        " only 5,000 applications. Continue until `next_cursor` is null.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the applications to a job, including ended ones, newest first."""

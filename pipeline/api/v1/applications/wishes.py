@@ -39,10 +39,11 @@ class Defer(Endpoint):
         ApplicationOut,
         takes=(DeferralIn,),
         refuses=(INVALID_TRANSITION, NOT_DEFERRABLE, CLOCK_MOVING, SANDBOX_FULL),
-        about="The person keeps the place in line. Until `not_before`, at most 60 days ahead, seats"
+        about="The person keeps their place in line. Until `not_before`, at most 60 days ahead,"
+        " seats"
         " go to the people behind them; that does not count as a miss. With null, they can be"
-        " offered a seat at once. Only a verified person on the waitlist can do"
-        " this, not with an offer open.",
+        " offered a seat at once. Only a verified person on the waitlist without an open offer"
+        " can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Ask for no seat before a time, or cancel that. Repeating it is harmless."""
@@ -94,9 +95,9 @@ class PassOffer(Endpoint):
             SANDBOX_FULL,
         ),
         about="The person keeps the place that they had before the offer, and it does not count"
-        " as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other one"
-        " is offered to the person. The policy says how often (`max_passes`); passes follow a"
-        " person who applies again.",
+        " as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other seat"
+        " is offered to the person. The policy says how often (`max_passes`); passes still"
+        " count if the person applies again.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Pass an offered seat. Repeating it before the next offer is harmless."""
@@ -115,9 +116,10 @@ class PassNext(Endpoint):
         ApplicationOut,
         takes=(PassNextIn,),
         refuses=(INVALID_TRANSITION, NOT_PASSABLE, CLOCK_MOVING, SANDBOX_FULL),
-        about="When the person's turn comes, it is passed: the seat goes to the next in line, and"
-        " the rest is as with `/pass`. This takes back a yes in advance, and a later yes in advance"
-        " takes this back. With false, the person has the turn. Only a verified person on the"
+        about="When the person's turn comes, it is passed: the seat goes to the next in line,"
+        " and the rest is as with `/pass`. This cancels a yes in advance, and a later yes in"
+        " advance cancels this. With false, the person takes the turn. Only a verified person"
+        " on the"
         " waitlist can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:

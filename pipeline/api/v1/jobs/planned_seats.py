@@ -73,7 +73,7 @@ class PlannedSeatsOfJob(Endpoint):
         takes=(PlannedSeatsIn,),
         refuses=(INVALID_SCHEDULE, INVALID_TRANSITION, LIMIT_REACHED),
         about="They open at `first_at`, and then every week at the same local time in `zone`,"
-        " `times` times in all. Everyone who sees the job sees its plans.",
+        " `times` times in all. Everyone who can see the job can see its plans.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Plan seats to open, or to close if negative: 201."""

@@ -92,7 +92,7 @@ class Jobs(Endpoint):
         Action.SEE_JOBS,
         PageOf[JobOut],
         parameters=(JOB_STATUS, SEARCH, EXTERNAL_ID, METADATA, *PAGED, fields_parameter(JobOut)),
-        about="Only its company sees a job here that is not OPEN, and can filter by its own"
+        about="Only its own company sees a job here that is not OPEN, and can filter by"
         " `external_id` and `metadata`.",
     )
     def get(self, request: Request) -> Response:

@@ -165,10 +165,11 @@ class LineReplay(Endpoint):
         LineOut,
         tagged=True,
         parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ, REPLAY_LIMIT, CURSOR),
-        about="`active` and `pending` are on the first page only. For a very long line, "
-        "export the log instead: of a log of more than 5,000 events, a read of more than five "
-        "seconds is refused with 503 `UNAVAILABLE`, and only one of a company's long logs is read "
-        "at a time: 503 `BUSY`. Send again after both, but not after the third `UNAVAILABLE`.",
+        about="`active` and `pending` are on the first page only. For a very long line, export"
+        " the log instead. For a log of more than 5,000 events, a read of more than five"
+        " seconds is refused with 503 `UNAVAILABLE`; and only one long log per company is read"
+        " at a time, others get 503 `BUSY`. Send the request again after both, but not after"
+        " the third `UNAVAILABLE`.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event, or by default after the last event."""

@@ -74,11 +74,12 @@ class Webhooks(Endpoint):
         headers=("Location",),
         about="The URL must be https and reachable from the internet. Only this answer shows the"
         " secret, and for five minutes a repetition under the same `Idempotency-Key`."
-        " Deliveries are signed as Standard Webhooks 1.0 says. They come at least once, and"
-        " in no guaranteed order: `seq` in the body says which event of a job came first. 409"
-        " `DUPLICATE_SUBMISSION` concerns the `Idempotency-Key`, not the URL: an endpoint was made"
-        " under it more than five minutes ago, or was changed since. It is `existing_id`; its"
-        " secret is not shown again. Without a key, the same URL twice makes two endpoints.",
+        " Deliveries are signed according to Standard Webhooks 1.0. They arrive at least once,"
+        " and in no guaranteed order: `seq` in the body says which event of a job came first. "
+        "409 `DUPLICATE_SUBMISSION` concerns the `Idempotency-Key`, not the URL: an endpoint"
+        " was created under it more than five minutes ago, or has been changed since. Its id is"
+        " `existing_id`; its secret is not shown again. Without a key, the same URL twice makes"
+        " two endpoints.",
     )
     def post(self, request: Request) -> Response:
         """Create an endpoint: 201. It gets events from now on."""
@@ -105,7 +106,8 @@ class OneWebhook(Endpoint):
         _MANAGE,
         WebhookOut,
         takes=(WebhookChangeIn,),
-        about="What waits for an endpoint that is switched off fails, and can be sent again.",
+        about="Deliveries that wait for an endpoint that is switched off fail, and can be sent"
+        " again.",
     )
     def patch(self, request: Request, webhook_id: UUID) -> Response:
         """Change an endpoint, all or nothing; switch it on or off."""
@@ -137,8 +139,8 @@ class RotateSecret(Endpoint):
         NewWebhookOut,
         takes=(Nothing,),
         refuses=(DUPLICATE_SUBMISSION,),
-        about="Only the last two secrets sign. Under an `Idempotency-Key`, a repetition makes no"
-        " other secret: for five minutes it shows the same one again, then it gets 409"
+        about="Only the last two secrets sign. Under an `Idempotency-Key`, a repetition creates"
+        " no new secret: for five minutes it shows the same one again, then it gets 409"
         " `DUPLICATE_SUBMISSION`.",
     )
     def post(self, request: Request, webhook_id: UUID) -> Response:
