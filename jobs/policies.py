@@ -40,12 +40,13 @@ class Policy:
     cooldown_seconds: int = _integer_policy_field(1, 30 * DAY, 3_600)
     # Turns that a person can pass without a miss, in all their applications to the job.
     max_passes: int = _integer_policy_field(0, 2, 1)
-    # Times of the day like 22:00, between which the time to confirm does not run; None: it does.
+    # Times of the day like 22:00, between which the time to confirm does not run; None if it
+    # always runs.
     quiet_from: str | None = None
     quiet_to: str | None = None
     # Whether it does not run at weekends either.
     quiet_weekends: bool = False
-    # The time zone of people whose own one is not known.
+    # The time zone for people whose own is not known.
     quiet_time_zone: str = "UTC"
 
     def __post_init__(self) -> None:
@@ -112,7 +113,7 @@ def misses_left_under_policy(max_decays: int | None, misses: int) -> int | None:
 POLICY_FIELDS: tuple[str, ...] = tuple(entry.name for entry in fields(Policy))
 
 
-# Fields that rows of older logs do not have, with what was true then.
+# Fields that rows of older logs lack, with their values at that time.
 _LATER_FIELDS: dict[str, Any] = {
     entry.name: entry.default for entry in fields(Policy) if entry.name.startswith("quiet_")
 } | {"max_passes": 0}

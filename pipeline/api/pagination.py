@@ -17,8 +17,8 @@ from pipeline.selectors.page import Page
 
 DEFAULT_LIMIT, MOST = 50, 200
 
-# Parameters that do not change which rows a list has, or their order; and those that say where it
-# begins, which a cursor replaces.
+# Parameters that change neither a list's rows nor their order, and those for its beginning, which
+# a cursor replaces.
 _FREE = frozenset("limit cursor fields expand after start after_seq seq as_of asOf".split())
 _DIGEST_BYTES = 6
 

@@ -64,7 +64,7 @@ class ContestsFold:
         self._ends: dict[UUID, _End] = {}
         self._contested: set[int] = set()
         self._open: dict[UUID, UUID] = {}
-        # Who is to get a place back, by the answer of which seq and for what reason.
+        # The application that must get a place back, the answer's seq, and the reason.
         self._to_give_back: tuple[UUID, int, str] | None = None
         self.logged: dict[UUID, LoggedContest] = {}
 

@@ -69,7 +69,7 @@ _IN_PLACE = (
     *OF_CONTESTS,
 )
 
-# Whoever comes into the line by these stands behind everyone in it.
+# People who come into the line by these stand behind everyone in it.
 _JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value, EventType.PLACED.value))
 
 _COUNTED = {

@@ -33,8 +33,8 @@ class LostPlacesFold:
     """Places lost in a log so far. `check` returns the fault of the next row, or nothing."""
 
     def __init__(self) -> None:
-        # The place before each seat, and each miss or removal that is the last event; a pass leaves
-        # the miss before its offer one that can be taken back.
+        # The place before each seat, and each miss or removal that is the last event; after a
+        # pass, the miss before its offer can still be reversed.
         self._offered: dict[UUID, Place] = {}
         self._lost: dict[UUID, _Lost] = {}
         self._lost_before_offer: dict[UUID, _Lost] = {}

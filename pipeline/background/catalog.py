@@ -139,7 +139,7 @@ _ALL = (
 COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
 
 
-# Types that only try the engine out, offered if the site switches them on (DEMO_TASKS).
+# Types that are only for trying out the engine, offered if the site switches them on (DEMO_TASKS).
 DEMO_TYPES = {"demo.sleep"}
 
 

@@ -68,7 +68,7 @@ def error_report(event: Any, _hint: Any) -> Any:
     report = {name: event[name] for name in KEPT if name in event}
     fields = log_fields()
     report["tags"] = {name: str(fields[name]) for name in KEPT_IDS if fields.get(name)}
-    # The text as it stands in the code, without the values put into it.
+    # The text as in the code, without the values put into it.
     report["logentry"] = {"message": (event.get("logentry") or {}).get("message", "")}
     failures = (event.get("exception") or {}).get("values") or []
     report["exception"] = {"values": [strip_values_of_error_report(each) for each in failures]}

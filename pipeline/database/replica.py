@@ -42,7 +42,7 @@ WAIT_SECONDS = 0.05
 LAG_REST_SECONDS, FAILURE_REST_SECONDS = 1.0, 5.0
 STEP_SECONDS = 0.001
 # The place that a commit has waited for (with synchronous_commit = off, commits wait for nothing),
-# what tells this server's history from others', and the newest event.
+# the identity of this server's history, and the newest event.
 _COMMITTED = """
 SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
             THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END::text,
@@ -242,7 +242,7 @@ def state_of_replica(replica: Any, committed: Committed) -> ReplicaState:
             if has_reached and has_newest and _is_history_shared(cursor, committed, started):
                 return ReplicaState.CURRENT
             if time.monotonic() >= end:
-                # This look began after the place was reached, and misses what was there.
+                # This check began after the place was reached, and misses what was there.
                 return ReplicaState.STRANGER if had_reached else ReplicaState.BEHIND
             had_reached = has_reached
             time.sleep(STEP_SECONDS)

@@ -20,12 +20,12 @@ from pipeline.line.signals import committed
 from pipeline.models import Application, DecisionItem, PendingDecision
 from tasks.enqueue import enqueue
 
-# Up to how many people are decided on within the request, if decisions are not delayed.
+# The most people who are decided on within the request, if decisions are not delayed.
 MOST_AT_ONCE = 20
 MOST_PEOPLE = 500
-# Before other work: someone looks at the clock.
+# Before other work: people are watching the clock.
 PRIORITY = 5
-# How much later a task looks after what a request carries out itself, in case that fails.
+# How much later a task checks what a request carries out itself, in case that fails.
 RESCUE_AFTER = timedelta(seconds=5)
 
 State, Problem = DecisionItem.State, DecisionItem.Problem

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from pipeline.forecast.survival import Wait, survival_quantiles
 
-# At how many past moments it looks who stood at a position.
+# The number of past moments at which it looks at who stood at a position.
 MOMENTS = 400
-# What a forecast needs at least: that many different people who stood there and were then offered
-# a seat.
+# A forecast needs at least this many different people who stood there and were then offered a
+# seat.
 FEWEST_OFFERS = 20
 # The positions for which a forecast is made. One in between is interpolated.
 POSITIONS = (*range(1, 21), *range(25, 100, 5), *range(100, 501, 25))
@@ -28,7 +28,7 @@ class Turn(NamedTuple):
     # The place in the order while they wait and are verified; None otherwise.
     place: tuple[int, int] | None
     is_offer: bool
-    # They asked for a later turn: from here on, the wait is of their own making.
+    # They asked for a later turn: from here on, they wait by choice.
     is_deferral: bool = False
 
 

@@ -29,7 +29,7 @@ from tasks.enqueue import Enqueued, enqueue
 security = logging.getLogger("security")
 
 UNDO = "applications.undo_import"
-# How many people leave in one transaction, which holds the job's lock meanwhile.
+# How many people leave in one transaction, which holds the job's lock all that time.
 SLICE = 200
 
 # People whom an import added, who are still in the line and have not acted, nor has the company

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 # How many notes a process keeps in memory, how many one statement writes, and how often.
 MOST_WAITING, BATCH, GAP_SECONDS = 10_000, 1_000, 1.0
-# After how long without a note the thread ends, and closes its connection.
+# The time without a note after which the thread ends and closes its connection.
 IDLE_SECONDS = 15.0
 # How long an ending process waits for its last notes to be written.
 FLUSH_SECONDS = 1.0

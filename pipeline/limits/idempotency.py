@@ -34,7 +34,7 @@ LEASE_SECONDS = 60
 # How many settlements wait in a process for a database that is away, and how long between attempts.
 # Without them, each of these requests could be sent again only when its claim has expired.
 MOST_UNSETTLED, RETRY_SECONDS = 1_000, 0.5
-# One that waits for a lock of its own row waits so long, and the others with it.
+# One that waits for its row's lock waits this long, and the others with it.
 SETTLEMENT_LOCK_MS = 50
 
 # Claims a key that is new, expired, released, or whose request was lost; otherwise returns no row.

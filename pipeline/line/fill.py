@@ -63,7 +63,8 @@ def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> 
             promoted += 1
     # The next promotion searches from here. The last promoted ticket would be too late: people in a
     # cool-down, deferred, passing or unverified stay behind when later ones move on, and a miss can
-    # give a ticket beyond the next newcomer's. Whoever this change put back is not in the rows yet.
+    # give a ticket beyond the next newcomer's. People whom this change put back are not in the
+    # rows yet.
     back = [each.ticket for each in job.changed.values() if each.status == Status.WAITLIST]
     bounds = [rows[0][-1], job.next_ticket, last, *back]
     job.head_ticket = min(bound for bound in bounds if bound is not None)

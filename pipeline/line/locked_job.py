@@ -58,8 +58,8 @@ class LockedJob:
     # it may not ask the database.
     webhook_types: list[str]
     now: datetime
-    # In a sandbox, the time up to which this change settles; before it, `now` is an instant on the
-    # way there.
+    # In a sandbox, the time up to which this change settles; until then, `now` is an instant
+    # before it.
     settles_until: datetime | None = None
     # Whether the log of a job in a sandbox is full: people can leave, and nobody is promoted.
     is_full: bool = False

@@ -69,8 +69,8 @@ def settle_each_instant(job: LockedJob) -> int:
     until, before = job.now, job.seq
     job.settles_until = until
     if job.is_due:
-        # The first instant after the last event, before which everything is settled. What the
-        # job's row says may be later (`database_due_at`).
+        # The first instant after the last event, before which everything is settled. The job's row
+        # may have a later time (`database_due_at`).
         since: Any = {"job": job.id, "now": job.last_event_at}
         found = fetch_in_one_trip(sql.READ_NEXT_DEADLINE, sql.READ_NEXT_HELD, parameters=since)
         job.next_due_at = min((at for ((at,),) in found if at), default=None)

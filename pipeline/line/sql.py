@@ -53,7 +53,7 @@ LOCK_JOB_OF = _LOCKED.format(
 )
 
 # Those of a locked job's company. A separate statement, so that its snapshot is newer than the
-# lock: an endpoint that was made while a change waited is told of it.
+# lock: an endpoint that was created while a change waited gets it.
 READ_WEBHOOK_TYPES = _WEBHOOK_TYPES.format(
     company="(SELECT company_id FROM jobs_job WHERE id = %(job)s)"
 )
@@ -65,8 +65,8 @@ READ_WEBHOOK_TYPES_OF = _WEBHOOK_TYPES.format(
 # Lock the job that has been due for longest among the unlocked ones.
 #
 # The clock is a sub-select so that the index scan stops there. A comparison with a volatile
-# function would read every job that is due at any later time. It waits for nobody, so its snapshot
-# is new enough to read the types of webhooks, too. Another statement would read the job again.
+# function would read every job that is due at any later time. It never waits, so its snapshot is
+# new enough to read the types of webhooks too. Another statement would read the job again.
 LOCK_DUE_JOB = _LOCKED.format(
     which="next_due_at <= (SELECT clock_timestamp()) AND id <> ALL(%(except)s::uuid[])"
     " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED",

@@ -18,8 +18,8 @@ from pipeline.selectors.health import health_of_decay_worker
 from tasks.models import Task
 from tasks.models.statuses import Status
 
-# How long the decay worker may be silent, and how far back each look reaches: longer than the time
-# between two of them. After the workers were away, it reaches back to the look before.
+# How long the decay worker may be silent, and how far back each check reaches: longer than the
+# time between two checks. After an absence of the workers, it reaches back to the previous check.
 SILENCE, REACH, LONGEST_REACH = timedelta(minutes=1), timedelta(minutes=15), timedelta(days=7)
 # How long before an answer is due its company is reminded.
 CONTEST_DUE = timedelta(days=3)

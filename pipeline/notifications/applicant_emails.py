@@ -45,7 +45,7 @@ from pipeline.selectors.applications import read_application
 from pipeline.selectors.my_applications import my_current_offer
 from pipeline.wording.forecasts import describe_prospect
 
-# Of an offer, by the time that is left, and of a yes in advance.
+# Of an offer, by the remaining time, and of a yes in advance.
 HALF, HOUR, YES = REMINDERS = ("REMINDER_HALF", "REMINDER_HOUR", "REMINDER_YES")
 # Problems of ours: the offer was over before its email could be sent; every attempt failed.
 OVER, UNREACHABLE = "OVER", "UNREACHABLE"

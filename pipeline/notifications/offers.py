@@ -43,7 +43,8 @@ GUARD = "GUARD"  # the last look before the deadline: has the email been handed 
 # The shortest windows with a reminder at half of it, and with one an hour before its end.
 LEAST_FOR_HALF, LEAST_FOR_HOUR = timedelta(hours=4), timedelta(hours=3)
 LONGEST_GUARD = timedelta(minutes=1)
-# A delay of its email that a person does not get back: up to this, and up to a part of the window.
+# A delay of its email for which a person gets no extra time: up to this, and up to a part of the
+# window.
 LEAST_DELAY, LEAST_PART = timedelta(seconds=30), 0.02
 
 
@@ -95,7 +96,7 @@ def watch_offer(application_id: UUID, seq: int) -> str:
     close_offer_reminders(application_id, seq, OVER, but=due[-1])
     if due[-1] == GUARD:
         return "too late"
-    # A device was asked for this, and is reached also while emails are not.
+    # A device was added for this, and can be reached even while emails cannot.
     notify_devices_later(application, seq, REMINDER, reminder=due[-1])
     offer = _email_of_watched_offer(application_id, seq)
     if application.applicant.reminders and offer is not None and offer.state == EmailState.SENT:
@@ -114,7 +115,7 @@ def extend_offer_without_email(application_id: UUID, seq: int) -> str:
         return "over"
     done, times = "nothing", _offer_times(application)
     email = _email_of_watched_offer(application_id, seq)
-    # It was neither taken by the mail server nor refused permanently.
+    # The mail server has neither accepted it nor refused it permanently.
     if email is None or email.state == EmailState.QUEUED or email.problem == UNREACHABLE:
         window = times.deadline - times.offered_at
         done = "extended" if _extend_watched_offer(application_id, window) else "too late"

@@ -53,7 +53,7 @@ def outbox_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
     return [
         task
         for entry in entries
-        # Whoever proves the address and is offered a seat at once gets one email, the offer.
+        # A person who proves the address and is offered a seat at once gets one email, the offer.
         if event_has_message(entry)
         if entry.event != EventType.VERIFIED or entry.application_id not in offered
         for task in _outbox_tasks_of(job, entry)

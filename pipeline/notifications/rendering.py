@@ -15,7 +15,7 @@ from applicants import mail
 from pipeline.mail.links import LinkedOffer, application_link
 from pipeline.notifications.message_parts import CalendarNote, Message
 
-# How long before its deadline an offer stands in the calendar.
+# How long before its deadline an offer begins in the calendar.
 SHOWN = timedelta(minutes=30)
 # Read once, with an engine of its own: that of the pages takes a child half a second to set up.
 _FOLDERS: Any = settings.TEMPLATES[0]["DIRS"]

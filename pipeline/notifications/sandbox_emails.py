@@ -53,7 +53,7 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     rows = [
         _sandbox_email(Cause(_application_of_sandbox_email(each), each.seq), each, each.at)
         for each in events
-        # Whoever proves the address and is offered a seat at once gets one email, the offer.
+        # A person who proves the address and is offered a seat at once gets one email, the offer.
         if event_has_message(each)
         if each.event != EventType.VERIFIED or each.application_id not in offered
     ]

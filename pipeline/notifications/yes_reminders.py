@@ -17,7 +17,7 @@ from pipeline.notifications.offers import close_offer_reminders
 
 REMIND_OF_YES = "email.yes"  # the type of the task
 PRIORITY = 10
-# How long before the end. Whoever said yes for less than two days knows that it ends soon.
+# How long before the end. People who said yes for less than two days know that it ends soon.
 AHEAD, SHORTEST_YES = timedelta(days=1), timedelta(days=2)
 
 

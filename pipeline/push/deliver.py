@@ -98,7 +98,8 @@ def push_to_devices(reason: PushReason) -> dict[str, int]:
                 ]
     asked = [wait for wait in waits if wait is not None]
     if asked:
-        # The soonest: who is asked for too early says so again, and holds up no other device.
+        # The soonest: a service that is asked too early says so again, and holds up no other
+        # device.
         raise Retry("a push service cannot take it now", after_seconds=min(asked) or None)
     return {"sent": len(requests)}
 

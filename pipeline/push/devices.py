@@ -18,7 +18,7 @@ from pipeline.webhooks.addresses import checked_webhook_url
 security = logging.getLogger("security")
 
 MOST_DEVICES = 5
-# Names of browsers and systems by what they say of themselves; the first that fits is meant.
+# Names of browsers and systems by their own descriptions; the first that matches counts.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -66,7 +66,7 @@ def add_device(
         raise DeviceRefused("This browser’s push service cannot be used.")
     digest = sha256(url.encode()).digest()
     with transaction.atomic():
-        # Two at once would otherwise both find room for one more.
+        # Otherwise, two at once would both find room for one more.
         person = Applicant.objects.select_for_update(no_key=True).get(id=applicant_id)
         if person.is_erased:
             raise DeviceRefused("Your data has been erased.")

@@ -24,7 +24,7 @@ from pipeline.models import Event
 FIRST_DIGEST = bytes(32)
 AT_ONCE = 2_000
 
-# What an event's data shows of the line. Everything else is left out.
+# The part of an event's data that is about the line. Everything else is left out.
 SHOWN = frozenset(
     "ticket tie decay_count deadline eligible_at not_before verify_by places missed active pending"
     " passes_used pass_next passed_at"
@@ -34,7 +34,7 @@ SHOWN = frozenset(
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
 _DECISIONS = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
-# One word for what is asked and answered about an end: it says nothing of the order.
+# One word for questions and answers about an end, which do not concern the order.
 NOTED = "NOTED"
 
 _COLUMNS = "seq event application_id from_status to_status cause_seq policy_version at data hash"

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
-# Up to how many marked applications are read for a list. Of more, the list's own index finds a page
-# soon, because the mark is frequent in it.
+# The most marked applications that are read for a list. If there are more, the list's own index
+# finds a page quickly, because the mark is frequent in it.
 MOST_MARKED = 5_000
 
 # The ids of the marked applications, by the parameter that names the mark.

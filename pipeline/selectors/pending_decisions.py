@@ -14,7 +14,7 @@ from pipeline.models import Application, ApplicationRow, DecisionItem, PendingDe
 
 # Decisions of a job that its pages show.
 MOST_SHOWN = 10
-# Those that are open, and for ten minutes those that were refused for someone.
+# Those that are open, and for ten minutes those that were refused for a person.
 _SHOWN = """
     job_id = %(job)s AND (finished_at IS NULL OR refused > 0 AND undone_by IS NULL
         AND finished_at > statement_timestamp() - interval '10 minutes')

@@ -86,7 +86,7 @@ def last_change_of_position(
     with connection.cursor() as cursor:
         cursor.execute(_READ, values)
         found = [_MovedPosition(EventType(event), *row) for event, *row in cursor.fetchall()]
-    # People who come to stand ahead and are offered a seat at the same moment have moved nobody.
+    # People who get a place ahead and are offered a seat at the same moment have moved nobody.
     came = {move.seq for move in found if move.event in _CAME and not move.own}
     passing = came & {move.cause_seq for move in found if move.event is EventType.PROMOTED}
     moves = [move for move in found if not passing & {move.seq, move.cause_seq}]

@@ -72,7 +72,8 @@ class RequestQueue:
         self._running: Counter[str] = Counter()
         self._running_count = 0
         self._heavy: set[str] = set()
-        # What waits, by client and weight. Of clients with equally few running, the first is next.
+        # The waiting requests, by client and weight. Among clients with equally few running, the
+        # first is next.
         self._waiting: dict[tuple[str, bool], deque[_Waiting]] = {}
         self._waiting_of: Counter[str] = Counter()
         self._waiting_count = 0

@@ -104,7 +104,7 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
         return earlier
     application_id = request.application_id or uuid7()
     taken_over = person.history.unverified if request.verified else None
-    # A refusal takes back the reference, and nothing of the line: `admit` moves nobody before it.
+    # A refusal undoes the reference, and nothing in the line: `admit` moves nobody before it.
     with transaction.atomic() if request.reference else nullcontext():
         if request.reference:
             row = ApplicationReference(

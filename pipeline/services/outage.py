@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 
 # A silence that counts as an outage, and the part of a window that is too little to give back.
 LEAST_OUTAGE, LEAST_PART = timedelta(minutes=1), 0.02
-# How long before a deadline it is extended if the web servers are away, and how long they may be
-# away before they count as gone: perhaps another server was used since, which gives no signs.
+# How long before a deadline it is extended if the web servers are down, and how long they may be
+# down before they count as gone: perhaps the site now uses another server, which gives no signs.
 BEFORE_DEADLINE, GONE = timedelta(minutes=1), timedelta(days=1)
 # How long to wait for the lock of a job: the first few that are locked, then all others. Meanwhile
 # this worker settles nothing.
@@ -30,9 +30,9 @@ LOCK_MS, LOCK_MS_AFTERWARDS, MOST_WAITS = 200, 1, 3
 SIGN_SECONDS = 10.0  # between two signs of life of a task worker or a web server
 WORKERS, WEB = "site", "web"  # the rows of signs of life
 
-# Say that some of the site runs. The first sign of life after a silence records the silence, unless
-# a longer one still waits to be made up for; no exit of a process deletes it. A sign of life
-# from the future is dropped: the clock was set back.
+# Record that part of the site is running. The first sign of life after a silence records the
+# silence, unless a longer one still waits to be made up for; no exit of a process deletes it. A
+# sign of life from the future is dropped: the clock was set back.
 _SIGN_OF_LIFE = """
 INSERT INTO pipeline_heartbeat AS h (worker, completed_at) VALUES (%s, clock_timestamp())
 ON CONFLICT (worker) DO UPDATE SET

@@ -15,7 +15,7 @@ from pipeline.domain.contests import ContestAnswer
 from pipeline.line.company_clock import read_company_clock
 from pipeline.models import Contest, Event
 
-# A number below this could point at a person, so only that it is smaller is said.
+# A number below this could point at a person, so the page only says that it is smaller.
 FEWEST_SHOWN = 5
 # How many of a job's last events are counted, and for how long the result is kept.
 MOST_EVENTS = 50_000

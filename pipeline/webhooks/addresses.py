@@ -20,7 +20,7 @@ from django.conf import settings
 from pipeline.domain.errors import WebhookUrlRefused
 from pipeline.models.webhooks import LONGEST_URL
 
-# What is unicast and routed: NAT64, mapped and compatible forms of IPv4 lie outside.
+# Unicast and routed addresses: NAT64, mapped and compatible forms of IPv4 lie outside.
 _GLOBAL_V6 = IPv6Network("2000::/3")
 # Special addresses, listed because Python's own table differs between releases. Of IPv6 those in
 # 2000::/3: relays into IPv4 (6to4, Teredo), documentation, protocols.

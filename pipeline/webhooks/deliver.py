@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 RUN_SECONDS = 60.0
 MOST_LANES, MOST_UNDER_WAY = 200, 400
-# On top of these: a lane for each company that has none, and a few requests for each that has few.
+# In addition: a lane for each company that has none, and a few requests for each that has few.
 KEPT_LANES, KEPT_UNDER_WAY = 100, 200
 REACH = 1_000  # due endpoints among which those of other companies are looked for
 RENEW_SECONDS = sql.LEASE_SECONDS / 4

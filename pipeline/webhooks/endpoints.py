@@ -41,11 +41,11 @@ security = logging.getLogger("security")
 MOST_ENDPOINTS = 20
 # The alert to members that a receiver's answers have switched an endpoint off.
 ALERT = "WEBHOOK_DISABLED"
-# For so long the secret before the last rotation signs too.
+# How long the secret before the last rotation signs too.
 OLD_SECRET_FOR = timedelta(hours=24)
 # The number of rotations that are known again when their request is repeated.
 KEPT_ROTATIONS = 50
-# For so long a request that is sent twice, without a change, is answered with the secret again.
+# How long an unchanged request that is sent twice is answered with the secret again.
 SHOWN_AGAIN_FOR = timedelta(minutes=5)
 
 OffReason = WebhookEndpoint.OffReason

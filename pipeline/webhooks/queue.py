@@ -28,7 +28,7 @@ from tasks.payloads import CheckedPayload
 from tasks.registry import find_registered_type
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
-# What a webhook tells besides of an event's data, if it is there.
+# The further parts of an event's data that a webhook has, if present.
 _TOLD = (PLANNED_SEATS, ACCEPTED_UNTIL, "accept_until", "not_before", "pass_next")
 # The types of the tasks that queue events, and that deliver what is due.
 QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"

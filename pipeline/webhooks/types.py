@@ -6,7 +6,7 @@ from pipeline.domain.states import EventType
 
 TEST = "webhook.test"
 
-# What each type tells of, for people.
+# The meaning of each type, for people.
 _OF_EVENTS = {
     EventType.APPLIED: "A person applied, or the company submitted them",
     EventType.VERIFIED: "A person proved their address",

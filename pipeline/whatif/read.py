@@ -9,7 +9,7 @@ from pipeline.whatif.behaviour import LoggedEvent
 from tasks.models import Task
 
 KEY = "line.what_if"
-# A longer log is not run again.
+# A longer log is not replayed.
 MOST_EVENTS = 20_000
 MOST_DAYS = 3_650
 

@@ -27,7 +27,7 @@ from pipeline.whatif.behaviour import (
 from pipeline.whatif.line import SimulatedLine
 from pipeline.whatif.state import WISHES, Change, PersonState, SimulatedEvent, TooLong
 
-# A run that goes beyond these is given up: rules can be tried under which a line never rests.
+# A run that goes beyond these is given up: under some rules, a line would never come to rest.
 MOST_SIMULATED_EVENTS = 200_000
 MOST_LOOKS = 20_000_000  # at people on the waitlist, in search of the next in line
 

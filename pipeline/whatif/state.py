@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pipeline.domain.states import EventType, Status
 
-# What a person who waits chooses by an event: a time, or to pass the next turn.
+# The wish that a waiting person states by an event: a time, or to pass the next turn.
 WISHES: dict[str, str] = {
     "DEFERRED": "not_before",
     "PREACCEPTED": "accept_until",

@@ -6,7 +6,7 @@ from pipeline.domain.contests import REASONS_OF, ContestAnswer, ContestReason
 from pipeline.domain.states import ReinstatementReason
 from pipeline.wording.english import capitalized
 
-# Also the reasons for giving a place back are among them.
+# They include the reasons for giving a place back.
 CONTEST_REASON_WORDS: dict[ContestReason, str] = {
     ContestReason.DECISION_STANDS: "the decision was right",
     ContestReason.NO_PLACE_LEFT: "there is no place left to give back",

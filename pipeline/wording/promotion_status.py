@@ -44,7 +44,7 @@ class PromotionFacts:
     unverified: int = 0  # of those waiting
     # The earliest deadline of an open offer.
     first_deadline: datetime | None = None
-    # When the first verified person can be promoted who is in a cool-down or deferred; else None.
+    # When the first verified person in a cool-down or deferral can be promoted; else None.
     first_eligible: datetime | None = None
     # When the first unverified application lapses.
     first_verify_by: datetime | None = None

@@ -260,7 +260,7 @@ def sentence(
     raise KeyError((event.event, event.to_status, event.outcome))
 
 
-# The names in an event's data by which its sentence differs.
+# The names in an event's data that change its sentence.
 _FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, NOT_BEFORE, ACCEPT_UNTIL, PASS_NEXT)
 
 

@@ -37,7 +37,7 @@ READ_BY_PEOPLE = (
     "pipeline/webhooks/types.py",
     "pipeline/wording/",
 )
-STRAIGHT = re.compile(r"[a-z]'(?:[a-z]\b|ll\b|re\b|ve\b)|s'\s[a-z]")
+STRAIGHT = re.compile(r"[A-Za-z]'(?:[a-z]\b|ll\b|re\b|ve\b)|s'\s[a-z]")
 NOT_SHOWN = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<script.*?</script>|<[^>]*>", re.S)
 
 

@@ -53,7 +53,7 @@ def started(act: Callable[[], Any]) -> Iterator[list[Any]]:
 
 @contextmanager
 def held_lock(job_id: UUID) -> Iterator[None]:
-    """Someone else holds the job's lock while the block runs."""
+    """Hold the job's lock on another connection while the block runs."""
     held, done = Event(), Event()
 
     def hold() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# Where a field of a type means something else than the field of that name elsewhere. Empty: the
-# type's own description says it.
+# Where a field of a type has another meaning than elsewhere. Empty: the type's own description
+# says it.
 OF_TYPES = {
     "Application.position": "1 is the next in line; null outside the waitlist, until verified, in "
     "a job's list of applications, and in events.",

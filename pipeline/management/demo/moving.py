@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 security = logging.getLogger("security")
 
 STEP_SECONDS = 6.0
-# After that many steps (three hours) nobody comes any more, so that a forgotten demo stays small.
+# After this many steps (three hours) nobody applies any more, so that a forgotten demo stays
+# small.
 MOST_STEPS = 1_800
 FEWEST_WAITING, MOST_WAITING = 4, 9
 CONFIRMING, HIRED, LEAVING = 0.7, 0.2, 0.4  # shares; hired and leaving are cumulative

@@ -36,7 +36,7 @@ TYPES = [
 QUEUED_AFTER = timedelta(seconds=2)
 _TEXT = {"content-type": "text/plain"}
 _DOWN = {"status": 503, "failure": Failure.STATUS, "headers": _TEXT, "body": "Restarting."}
-# Answers to the first attempts at a type; afterwards it is taken. The last of REFUSED never ends.
+# Answers to the first attempts at a type; later ones are accepted. The last of REFUSED never ends.
 _TROUBLE = {"job.capacity_changed": ({"failure": Failure.TIMEOUT, "duration_ms": 15_000}, _DOWN)}
 _REFUSED = {
     "job.closed": {

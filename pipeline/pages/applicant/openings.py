@@ -79,7 +79,8 @@ def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "applicant/_opening.html",
         build=lambda: _opening_page_context(request, job, opening_form(request), plans, mine),
         tag=f"{job.seq}-{job.posting.version}-{planned_seats_cache_tag(plans)}-{mine}-{side}-{period}",
-        # Not for the public: each change would make every open form ask again, many times a second.
+        # Not for the public: each change would make every open form request the page again, many
+        # times a second.
         jobs=[job.id] if person or side[0] else [],
     )
 

@@ -34,7 +34,7 @@ from pipeline.services.preaccept import preaccept
 NOT_WAITING = "You can only do this while you wait for a seat."
 NO_TURN = "There is no turn to pass now."
 PASSED = "You passed this turn. You keep your place in line."
-# What is said when a turn is passed, by the button.
+# The message when a turn is passed, by the button.
 PASSES = {
     "open": PASSED,
     "next": "Saved. You will pass your next turn and keep your place.",

@@ -18,7 +18,7 @@ from pipeline.selectors.pending_decisions import (
 )
 from pipeline.wording.event_words import DECISION_WORDS
 
-# Why a decision was refused for someone.
+# The reasons why a decision was refused for a person.
 PROBLEM_WORDS = {
     DecisionItem.Problem.DECIDED: "another decision on this person was already pending",
     DecisionItem.Problem.NOT_POSSIBLE: "no longer possible, because the application has changed",

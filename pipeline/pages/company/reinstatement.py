@@ -42,7 +42,7 @@ def reinstate_application(request: HttpRequest, application_id: UUID) -> HttpRes
     ):
         return redirect("application", application_id=application_id)
     form = ReinstatementForm(request.POST or None)
-    # Another miss since would be given back instead. That the line moved on changes no decision.
+    # A later miss would be given back instead. If only the line has moved on, no decision changes.
     promise = str(miss.seq)
     is_kept = request.POST.get("promised", promise) == promise
     if form.is_valid() and is_kept:
