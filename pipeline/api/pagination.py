@@ -91,7 +91,7 @@ def page_bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[
 def _digest_of_paged_list(request: Request) -> str:
     """Return a short digest of a list's path and the parameters that choose its rows.
 
-    It is no secret: it catches mistakes, and a cursor gives no access. Unknown parameters do not
+    It is not secret: it catches mistakes, and a cursor gives no access. Unknown parameters do not
     count; of a repeated parameter, only the last counts, as everywhere.
     """
     operation = request.parser_context["view"].operation

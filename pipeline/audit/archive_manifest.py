@@ -30,7 +30,7 @@ Noted = dict[UUID, list[ArchiveHeader]]
 def hold_manifest(folder: Path) -> Iterator[int]:
     """Hold the manifest of an archive for a change, and make it if there is none.
 
-    Raises OSError, also if there is no folder.
+    Raises OSError, also if the folder does not exist.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     file = os.open(folder / NAME, flags, 0o644)

@@ -175,7 +175,7 @@ class LogFold:
             self.closed_at = event.at
 
     def _check_clock(self, event: Event) -> None:
-        """Check that only a sandbox has a clock of its own, and that only an advance moves it."""
+        """Check that only a sandbox has its own clock, and that only an advance moves it."""
         before, after = (data.get("clock_offset_seconds") for data in (self.job, event.data))
         if self.job and (before is None) != (after is None):
             raise BadRow(event.seq, "a job became one of a sandbox, or was one")

@@ -1,4 +1,4 @@
-"""Fold of the changes of a job's number of seats that were planned."""
+"""Fold of planned changes to a job's number of seats."""
 
 from __future__ import annotations
 

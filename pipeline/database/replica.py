@@ -131,8 +131,8 @@ def primary_without_replica() -> Iterator[None]:
 def replica_if_current() -> Iterator[bool]:
     """Read from the replica in the block if there is one and it is current, and yield whether.
 
-    Inside a transaction, everything goes on there. If the replica fails in the block, its error is
-    raised, and the next blocks read from the primary.
+    Inside a transaction, everything continues there. If the replica fails in the block, its error
+    is raised, and the next blocks read from the primary.
     """
     usual: Any = connections[DEFAULT_DB_ALIAS]
     if REPLICA not in settings.DATABASES or _only_primary.get():

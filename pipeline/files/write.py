@@ -1,6 +1,6 @@
 """Storage of files in the database, in parts that end at line ends.
 
-A part has at most PART_BYTES (a longer line is a part of its own), and only one is held in memory.
+A part has at most PART_BYTES (a longer line is a separate part), and only one is held in memory.
 Every line lies within one part, so parts can be searched for an address.
 """
 

@@ -1,4 +1,4 @@
-"""Record of the emails about applications: those sent, when, and what became of them."""
+"""Record of the emails about applications: those sent, when, and their outcomes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Emails in a sandbox: recorded as they would have been sent, but sent to nobody.
 
-They are derived from the log, each with the time at which it would have been sent, so it makes no
-difference how late that is done. Their text is composed when someone reads it.
+They are derived from the log, each with the time at which it would have been sent, so they can be
+recorded late. Their text is composed when someone reads it.
 """
 
 from __future__ import annotations

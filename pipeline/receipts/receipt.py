@@ -1,4 +1,4 @@
-"""Receipts: where an application stands now, bound to the whole log so far, and signed."""
+"""Receipts: an application's present place, bound to the whole log so far, and signed."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ MOST_EMAILS = 50
 
 @dataclass(frozen=True, slots=True)
 class ShownEmail:
-    """An email as people see it: when it was requested, and what became of it."""
+    """An email as people see it: when it was requested, and its outcome."""
 
     row: Email
     title: str

@@ -72,7 +72,8 @@ def shown_pending_decisions(
 ) -> list[ShownPendingDecision]:
     """Return the decisions that a job's pages show, latest due last, in one query.
 
-    Of many, the open ones come first, then the latest. `only` is the one decision to return.
+    If there are many, the open ones come first, then the latest. `only` is the one decision to
+    return.
     """
     with connection.cursor() as cursor:
         cursor.execute(_DECISIONS, {"job": job_id, "only": only})

@@ -54,7 +54,8 @@ def write_reference(row: Reference, named: Mapping[str, Any]) -> None:
     """Write a reference, or the named fields of one that exists already.
 
     The index on a company's ids decides, even between two simultaneous changes: the later one
-    waits for the earlier one's commit. Raises ExternalIdTaken; the caller's transaction can go on.
+    waits for the earlier one's commit. Raises ExternalIdTaken; the caller's transaction can
+    continue.
     """
     rows: Any = row._meta.default_manager
     try:

@@ -1,9 +1,9 @@
 """Circuit breakers: when nearly all runs of a type fail, try only one run a minute.
 
 Each owner has its own breaker for each type, so failures of one company do not stop another. The
-breaker of the type itself, for everyone, opens when runs of several owners fail. The claim skips
-tasks behind an open breaker, except for one probe a minute. `control.resume` closes a breaker by
-hand.
+breaker of the type itself applies to everyone, and opens when runs of several owners fail. The
+claim skips tasks behind an open breaker, except for one probe a minute. `control.resume` closes a
+breaker by hand.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ async def find_people(company: AsyncClient, job: Any, noa: Any, seen: dict[str, 
 async def read_line(
     base_url: str, company: AsyncClient, job: Any, ole: Any, seen: dict[str, Any]
 ) -> None:
-    """Follow the feed, go on from its cursor after another event, and read the log in pages."""
+    """Follow the feed, continue from its cursor after another event, and read the log in pages."""
     everything: list[Any] = []
     where: dict[str, str] = {}
     for _ in range(LOOKS):

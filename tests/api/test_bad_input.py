@@ -172,7 +172,7 @@ def wrong_values(schema: Any) -> Iterator[Any]:
 
 
 def is_clear(answer: Answer) -> bool:
-    """Tell whether a refusal reveals nothing internal and nothing of other companies."""
+    """Tell whether a refusal reveals nothing internal and nothing about other companies."""
     return not INSIDES.search(answer.content.decode()) and b"Other" not in answer.content
 
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def pem_of(key: Any) -> bytes:
-    """Return a private key as it stands in a file."""
+    """Return a private key as in a file."""
     form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     return bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
 

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def forge(job_id: UUID, event: str, change: Callable[[Event], Any]) -> int:
-    """Change the last event of that kind and chain the log and the row anew; gives its seq."""
+    """Change the last event of that kind, and rebuild the chain and the row; return its seq."""
     head, forged = GENESIS, 0
     rows = factories.events(job_id)
     target = [row for row in rows if row.event == event][-1]

@@ -1,4 +1,4 @@
-"""The README's "Three minutes", followed step by step on a demo of its own, against a stopwatch."""
+"""The README's "Three minutes", followed step by step on a separate demo, against a stopwatch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of what people who wait may wish, written as plainly as the model of the line."""
+"""The rules of waiting people's wishes, written as plainly as the model of the line."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def give_back_another_place(rows: Rows, line: list[Application]) -> None:
 
 
 def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
-    """A receipt that the site signs for a log of its own making."""
+    """A receipt that the site signs for a made-up log."""
     kept = {k: v for k, v in issue_receipt(me.id).items() if k not in ("key", "signature")}
     shown = {"seq": len(rows), "chain_head": rows[-1]["hash"], "log_digest": digest_of(rows).hex()}
     return sign_receipt_with_key(kept | shown)

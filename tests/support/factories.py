@@ -29,7 +29,7 @@ COOLDOWN = 60
 
 
 class CompanyFactory(factory.django.DjangoModelFactory[Company]):
-    """A company with a name of its own."""
+    """A company with a unique name."""
 
     class Meta:
         model = Company
@@ -48,7 +48,7 @@ class UserFactory(factory.django.DjangoModelFactory[User]):
 
 
 class ApplicantFactory(factory.django.DjangoModelFactory[Applicant]):
-    """A person with an address of their own."""
+    """A person with a unique address."""
 
     class Meta:
         model = Applicant

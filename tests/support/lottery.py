@@ -63,7 +63,7 @@ def draw_in_part(job_id: UUID, patch: pytest.MonkeyPatch) -> int:
 
 
 def order_by_hand(job_id: UUID, seed: str, people: list[Application]) -> list[UUID]:
-    """Return the drawn order, by the published rule and nothing of the product's code."""
+    """Return the drawn order, by the published rule and without the product's code."""
 
     def lot_in_draw(application: Application) -> str:
         opaque = sha256(f"{job_id}:{application.id}".encode()).hexdigest()[:32]

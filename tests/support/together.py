@@ -1,4 +1,4 @@
-"""Doing several things at the same time, each on a database connection of its own."""
+"""Several acts at the same time, each on a separate database connection."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class ErrorEnvelopeOut(TypedDict):
 
 
 class Answers:
-    """Builder of operations' responses. What they share goes into the document's components."""
+    """Builder of operations' responses. Their shared parts go into the document's components."""
 
     def __init__(self, registry: ComponentRegistry) -> None:
         self._registry = registry

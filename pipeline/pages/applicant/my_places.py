@@ -1,4 +1,4 @@
-"""Page of an applicant's place in line over time: a picture, and the table behind it."""
+"""Page of an applicant's place in line over time: a picture, and its table."""
 
 from __future__ import annotations
 

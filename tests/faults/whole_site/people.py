@@ -90,7 +90,7 @@ class Crowd:
         self._threads: list[threading.Thread] = []
 
     def start(self, threads: int) -> None:
-        """Let them begin, each thread with people of its own."""
+        """Start the threads, each with its own people."""
         for n in range(threads):
             mine = self.people[n::threads]
             thread = threading.Thread(target=self._live, args=(mine, random.Random(self._seed + n)))

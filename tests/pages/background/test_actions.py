@@ -1,4 +1,4 @@
-"""Who changes a schedule, or pauses a type, on a page is written down."""
+"""Changes to schedules and pauses of types on pages are recorded with their actor."""
 
 from __future__ import annotations
 

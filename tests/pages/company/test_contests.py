@@ -1,4 +1,4 @@
-"""The pages on which a company reads who asks it to look again, and answers."""
+"""The pages on which a company reads requests to look again, and answers them."""
 
 from __future__ import annotations
 
