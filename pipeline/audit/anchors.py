@@ -256,9 +256,9 @@ def _anchor_signing_key(path: Path) -> Ed25519PrivateKey:
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except ValueError:
-        raise BadAnchors(f"{path} is no key in PEM.") from None
+        raise BadAnchors(f"{path} is not a key in PEM.") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise BadAnchors(f"{path} is no Ed25519 key.")
+        raise BadAnchors(f"{path} is not an Ed25519 key.")
     public = path.with_name(path.name + ".pub")
     if not public.exists():
         info = serialization.PublicFormat.SubjectPublicKeyInfo
@@ -267,10 +267,7 @@ def _anchor_signing_key(path: Path) -> Ed25519PrivateKey:
 
 
 def _put_anchor_key(path: Path, content: bytes, *, mode: int) -> None:
-    """Create a file, whole and flushed to the disk, unless it exists.
-
-    Of several calls one wins.
-    """
+    """Create a file, whole and flushed to the disk, unless it exists; of several calls one wins."""
     mine = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     file = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -295,7 +292,7 @@ def _public_anchor_key(path: Path) -> Ed25519PublicKey:
     except OSError as error:
         raise BadAnchors(f"Cannot read the key {path}: {error.strerror}.") from None
     except ValueError:
-        raise BadAnchors(f"{path} is no key in PEM.") from None
+        raise BadAnchors(f"{path} is not a key in PEM.") from None
     if not isinstance(key, Ed25519PublicKey):
-        raise BadAnchors(f"{path} is no Ed25519 key.")
+        raise BadAnchors(f"{path} is not an Ed25519 key.")
     return key
