@@ -4956,7 +4956,7 @@ export interface components {
             };
         };
         /**
-         * @description A job in numbers; null where there is no data.
+         * @description A job in numbers; null without data.
          * @example {
          *       "job_id": "019a3c5e-7f00-7000-8000-000000000001",
          *       "counts_by_status": {},
