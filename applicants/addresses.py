@@ -17,8 +17,8 @@ def normal_address(email: str) -> str:
     """Return the normal spelling of an address, so that spellings of one mailbox are one person.
 
     Case is folded, wide letters become ordinary ones (NFKC), and the domain is in ASCII, as DNS
-    knows it (IDNA). Text with invisible characters, which cannot be an address, is only put in
-    lower case.
+    knows it (IDNA). Text with invisible characters cannot be an address, and is only put in lower
+    case.
     """
     text = email.strip()
     if address_has_unseen_characters(text):
@@ -54,7 +54,7 @@ def checked_address(email: str) -> str:
 
 
 def casefolded_address(text: str) -> str:
-    """Return a text without differences of case and width, as the part of an address before @."""
+    """Return a text without differences of case and width, such as an address's part before @."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 

@@ -36,7 +36,8 @@ def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
     """Sign a browser in as a person who has just proved their address.
 
     The earlier session and its id are dropped, including any staff sign-in, so that the old id is
-    useless to anybody who knows it. So are the notifications of whoever used the browser before.
+    useless to anyone who knows it. The notifications of the browser's previous user are dropped
+    too.
     """
     if device_id := device_id_in_browser(request):
         Device.objects.filter(id=device_id).exclude(applicant=applicant).delete()
@@ -119,7 +120,7 @@ def device_id_in_browser(request: HttpRequest) -> UUID | None:
 
 
 def sign_out_browser(request: HttpRequest) -> None:
-    """End the browser's session, and the notifications in it, also of a session that ran out."""
+    """End the browser's session and its notifications, even those of an expired session."""
     if device_id := device_id_in_browser(request):
         Device.objects.filter(id=device_id).delete()
     security.info("applicant.signed_out", extra={"applicant": request.session.get(KEY)})

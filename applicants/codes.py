@@ -1,6 +1,6 @@
 """Codes that prove an address: sent to it by email, valid for one sign-in within minutes.
 
-A code belongs to the requester who asked for it: a browser (by its cookie) or, for the API, a
+A code belongs to the requester: a browser (by its cookie) or, for the API, a
 network. Strangers can neither use up its tries nor replace it. The limits are counted in
 PostgreSQL, so they hold across processes.
 """
@@ -36,7 +36,7 @@ CLEARED_AT_ONCE = 20
 
 SUBJECT = "Your code for Next in Line"
 SIGNING_IN = "This address was used, probably by you, to sign in to Next in Line."
-IGNORE = "If this wasn't you, ignore this email. Nobody can act for you without the code."
+IGNORE = "If this wasn’t you, ignore this email. Nobody can act for you without the code."
 
 # Codes for one address that each network can get in a window even after MOST_CODES were sent.
 OWN_CODES = 2

@@ -51,13 +51,13 @@ class NameForm(forms.Form):
 class ApplyForm(NameForm):
     """Application of a person who is not signed in."""
 
-    email = _address_form_field("We'll email you a code, and email you again when it's your turn.")
+    email = _address_form_field("We’ll email you a code, and email you again when it’s your turn.")
 
 
 class AddressForm(forms.Form):
     """Address of a person who wants to sign in."""
 
-    email = _address_form_field("We'll email you a code. There is no password.")
+    email = _address_form_field("We’ll email you a code. There is no password.")
 
 
 class CodeForm(forms.Form):

@@ -111,11 +111,11 @@ class PrivateEmail(models.Model):
 
 
 class Device(models.Model):
-    """Browser in which a person wants notifications, as its push service knows it.
+    """Browser in which a person wants notifications, as known to its push service.
 
     `endpoint` is the secret address at the push service, `digest` its SHA-256. `public_key` and
     `secret` encrypt messages to the browser. `site_key` is the id of the site's key at the time:
-    the push service takes messages under that key only.
+    the push service accepts messages only under that key.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -136,8 +136,8 @@ class Device(models.Model):
 class DeviceNotice(models.Model):
     """Notification to one device, which is sent at most once.
 
-    The id is made of the device and the reason. The state is SENDING before the push service is
-    asked: if the process dies then, nobody knows what has arrived, so it is not sent again.
+    The id is derived from the device and the reason. The state is SENDING before the push service
+    is asked: if the process dies then, nobody knows what has arrived, so it is not sent again.
     """
 
     class State(models.TextChoices):

@@ -69,7 +69,7 @@ class Watch:
         if held != counted:
             self.faults.add("the counters differ from the rows")
         if held < self._seats and eligible:
-            self.faults.add("a seat is idle while somebody eligible waits")
+            self.faults.add("a seat is idle while someone eligible waits")
 
 
 def walk_log(job_id: str, *, seats: int) -> list[str]:
@@ -85,7 +85,7 @@ def walk_log(job_id: str, *, seats: int) -> list[str]:
     overfull, idle, commits = _after_each_commit(job_id, seats)
     print(
         f"{commits:,} commits walked in {time.perf_counter() - started:.1f} s: "
-        f"{overfull} overfull, {idle} with an idle seat and somebody eligible waiting"
+        f"{overfull} overfull, {idle} with an idle seat and someone eligible waiting"
     )
     faults = list(verdict.differences)
     if overfull or idle:

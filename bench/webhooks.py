@@ -130,7 +130,7 @@ def stats(url: str) -> list[float]:
 
 
 def receiver(seconds: float) -> tuple[subprocess.Popen[str], str]:
-    """Start a receiver that answers after so many seconds."""
+    """Start a receiver that answers after this many seconds."""
     process = subprocess.Popen(
         [sys.executable, __file__, "receive", str(seconds)], stdout=subprocess.PIPE, text=True
     )

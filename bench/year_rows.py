@@ -149,7 +149,7 @@ def make_open_jobs(companies: int, people: int, *, indexes_after: bool) -> None:
 def make_year(
     events: int, companies: int, people: int, *, indexes_after: bool
 ) -> tuple[int, float]:
-    """Add closed jobs with about so many events; return all events' number and the seconds."""
+    """Add closed jobs with about this many events; return all events' number and the seconds."""
     sources = []
     for template, size in enumerate(CLOSED_LOGS, start=1):
         job = long_log.make(size, closes=True)

@@ -174,5 +174,5 @@ class StaffAuthenticatorAdmin(ReadonlyAdmin):
     search_help_text = "The beginning of an address, or the id of an account"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Allow deletion by Django's permissions, for a person who lost app, passkey and codes."""
+        """Allow deletion by Django's permissions, for people without app, passkey and codes."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)

@@ -94,7 +94,7 @@ class Membership(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role)
-    # The emails that the member wants: every morning what happened, and at once what went wrong.
+    # The emails that the member wants: a digest every morning, and alerts at once.
     digest = models.BooleanField(default=True, db_default=True)
     alerts = models.BooleanField(default=True, db_default=True)
 
@@ -175,7 +175,7 @@ class Job(models.Model):
     chain_head = models.BinaryField(max_length=32)
     last_event_at = models.DateTimeField()
     last_txid = models.BigIntegerField(default=0)
-    # By the database's clock, also in a sandbox: so the decay worker needs to know no other.
+    # By the database's clock, even in a sandbox, so that the decay worker needs no other.
     next_due_at = models.DateTimeField(null=True)
     # Copies of the company's: a job of a sandbox, and how far its clock is ahead.
     is_test = models.BooleanField(default=False, db_default=False)
@@ -256,7 +256,7 @@ class Job(models.Model):
 
     @property
     def people_waiting(self) -> int:
-        """Number of verified people on the waitlist, which is shown to everybody."""
+        """Number of verified people on the waitlist, shown to everyone."""
         return self.waitlist_count - self.unverified_count
 
 

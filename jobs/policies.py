@@ -40,12 +40,13 @@ class Policy:
     cooldown_seconds: int = _integer_policy_field(1, 30 * DAY, 3_600)
     # Turns that a person can pass without a miss, in all their applications to the job.
     max_passes: int = _integer_policy_field(0, 2, 1)
-    # Times of the day like 22:00, between which the time to confirm does not run; None: it does.
+    # Times of the day like 22:00, between which the time to confirm does not run; None if it
+    # always runs.
     quiet_from: str | None = None
     quiet_to: str | None = None
     # Whether it does not run at weekends either.
     quiet_weekends: bool = False
-    # The time zone of people whose own one is not known.
+    # The time zone for people whose own is not known.
     quiet_time_zone: str = "UTC"
 
     def __post_init__(self) -> None:
@@ -62,8 +63,8 @@ class Policy:
     def quiet_hours(self, time_zone: str = "") -> QuietHours | None:
         """Return the quiet hours of a person in a time zone, or None if there are none.
 
-        The job's own time zone counts if that of the person is not known; UTC, if this machine
-        knows neither: a line must not stand still for that.
+        The job's own time zone counts if the person's is not known; UTC, if this machine
+        knows neither, so that the line can go on.
         """
         if self.quiet_from is None and not self.quiet_weekends:
             return None
@@ -92,7 +93,7 @@ class Policy:
         return self.penalty_places * misses
 
     def passes_left(self, passes: int) -> int:
-        """Return how many more turns a person can pass who has used that number of passes."""
+        """Return how many more turns a person with that number of used passes can pass."""
         return max(0, self.max_passes - passes)
 
     def misses_left(self, misses: int) -> int | None:
@@ -112,7 +113,7 @@ def misses_left_under_policy(max_decays: int | None, misses: int) -> int | None:
 POLICY_FIELDS: tuple[str, ...] = tuple(entry.name for entry in fields(Policy))
 
 
-# Fields that rows of older logs do not have, with what was true then.
+# Fields that rows of older logs lack, with their values at that time.
 _LATER_FIELDS: dict[str, Any] = {
     entry.name: entry.default for entry in fields(Policy) if entry.name.startswith("quiet_")
 } | {"max_passes": 0}

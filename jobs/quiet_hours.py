@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import takewhile
 from zoneinfo import ZoneInfo
 
-# The least time of a day outside the weekend in which the time to confirm runs.
+# The least time in which the time to confirm runs on each day outside the weekend.
 LEAST_RUNNING_HOURS = 4
 _DAY_MINUTES = 1_440
 _CLOCK_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
@@ -51,7 +51,7 @@ class QuietHours:
 def quiet_time_in_minutes(text: str) -> int:
     """Return the minutes since midnight of a time like 22:00. Raises ValueError."""
     if not _CLOCK_TIME.fullmatch(text):
-        raise ValueError(f"{text!r} is no time of a day like 22:00")
+        raise ValueError(f"{text!r} is not a time of day like 22:00")
     return int(text[:2]) * 60 + int(text[3:])
 
 

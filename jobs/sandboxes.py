@@ -1,6 +1,6 @@
-"""Sandboxes: the company beside a live one in which its programs are tried out.
+"""Sandboxes: the company beside a live one in which it tries out its programs.
 
-A sandbox is a company of its own, so nothing in it can be taken for live data. It has no members of
+A sandbox is a separate company, so nothing in it can be taken for live data. It has no members of
 its own: `jobs.team` and the pages read those of the live company.
 """
 
@@ -28,7 +28,7 @@ def sandbox_of(company_id: UUID) -> Company | None:
 def find_or_create_sandbox(company_id: UUID) -> Company:
     """Return a live company's sandbox, which is created at the first call.
 
-    A sandbox has none: its own id returns itself. Raises CompanyNotFound.
+    The id of a sandbox returns that sandbox. Raises CompanyNotFound.
     """
     company = Company.objects.select_for_update(no_key=True).filter(id=company_id).first()
     if company is None:

@@ -1,6 +1,6 @@
 """Receivers that write staff sign-ins and account changes to the security log.
 
-They write ids only: a typed address may belong to anybody.
+They write only ids, because a typed address may belong to anyone.
 """
 
 from __future__ import annotations

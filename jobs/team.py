@@ -26,7 +26,7 @@ def team_roles_of(user_id: UUID) -> dict[UUID, Role]:
 
 
 def team_roles_with_sandboxes_of(user_id: UUID) -> tuple[dict[UUID, Role], dict[UUID, Role]]:
-    """Return an account's role in each company, and in each sandbox that in its live company.
+    """Return an account's role in each company, and in each sandbox its role in the live company.
 
     In one query.
     """
@@ -73,7 +73,7 @@ def team_member_of(company_id: UUID, membership_id: int) -> Membership:
 def lock_team_member(company_id: UUID, membership_id: int, *, stays_owner: bool) -> Membership:
     """Lock all members of a company until the transaction ends, and return one of them.
 
-    If two owners remove each other at the same time, the second removal thus finds only one owner
+    So if two owners remove each other at the same time, the second removal finds only one owner
     left. Raises MemberNotFound, and LastOwner if the last owner would not stay one.
     """
     team = Membership.objects.filter(company_id=company_id).select_related("user", "company")

@@ -24,7 +24,7 @@ class EventAdmin(ReadonlyAdmin):
 
 @admin.register(Application)
 class ApplicationAdmin(ReadonlyAdmin):
-    """Applications as they stand now."""
+    """Applications in their present state."""
 
     list_display = ("id", "job_id", "name", "status", "outcome", "applied_at")
     ordering = ("-id",)

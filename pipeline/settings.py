@@ -27,7 +27,7 @@ SECRET_KEY_FALLBACKS = env.secret_key_fallbacks_from_env()
 # Without a key of their own, receipts are signed with one derived from SECRET_KEY.
 RECEIPT_KEY = receipt_key_from_text("RECEIPT_KEY", env.RECEIPT_KEY) if env.RECEIPT_KEY else b""
 RECEIPT_FORMER_KEYS = [former_receipt_key_from_text(each) for each in env.RECEIPT_FORMER_KEYS]
-# The key of notifications on devices; empty: there are none.
+# The key of notifications on devices; empty if there are none.
 VAPID_PRIVATE_KEY = vapid_key_from_text(env.vapid_private_key_from_env())
 VAPID_SUBJECT = ""
 if VAPID_PRIVATE_KEY or env.VAPID_SUBJECT:
@@ -222,7 +222,7 @@ if env.DATABASE_URL:
     DATABASES = {"default": _database_settings(**database_urls.database_from_url())}
     if _direct:
         POOLED_DATABASE = _database_settings("", **database_urls.database_from_url())
-        # The limit of requests may stand on the role. It is not for workers and commands.
+        # The limit of requests may be set on the role. It is not for workers and commands.
         DATABASES["default"] = _database_settings(f"{_SESSION} -c statement_timeout=0", **_direct)
     if env.REPLICA_URL:
         _replica = database_urls.database_of_url("REPLICA_URL", env.REPLICA_URL)

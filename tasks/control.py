@@ -70,11 +70,11 @@ def pause(
 ) -> None:
     """Pause a type: the given version, or all versions.
 
-    With an owner, only that owner's tasks wait; without one, everybody's do. Running tasks
+    With an owner, only that owner's tasks wait; without one, everyone's do. Running tasks
     continue. Pausing twice is not an error. Raises UnknownType.
     """
     rows = _controlled_types(key, version, lock=owner_id is None)
-    log.info("%s was paused by %s for %s", key, actor, owner_id or "everybody")
+    log.info("%s was paused by %s for %s", key, actor, owner_id or "everyone")
     if owner_id is None:
         note_in_audit(What.PAUSED, _name_of_controlled_type(key, version), actor=actor)
         _change_controlled_types(rows, paused=True, paused_by=actor)
@@ -92,13 +92,13 @@ def pause(
 def resume(
     key: str, *, actor: str, version: int | None = None, owner_id: UUID | None = None
 ) -> None:
-    """Resume a type that the owner paused or, without an owner, that is paused for everybody.
+    """Resume a type that the owner paused or, without an owner, that is paused for everyone.
 
     Breakers close too: the owner's or, without an owner, the type's own and those of all owners.
     Resuming twice is not an error. Raises UnknownType.
     """
     rows = _controlled_types(key, version, lock=owner_id is None)
-    log.info("%s was resumed by %s for %s", key, actor, owner_id or "everybody")
+    log.info("%s was resumed by %s for %s", key, actor, owner_id or "everyone")
     wake_workers_for_enqueued_after_commit()
     if owner_id is not None:
         if TaskPause.objects.filter(type__in=rows, owner_id=owner_id).delete()[0]:
@@ -142,7 +142,7 @@ def find_task(task_id: UUID, *, owner_id: UUID | None = None) -> Task:
 
 
 def _controlled_types(key: str, version: int | None, *, lock: bool) -> list[TaskType]:
-    """Find a type's rows. Lock them only to change what affects everybody: claims wait for it."""
+    """Find a type's rows. Lock them only to change what affects everyone: claims wait for it."""
     rows = TaskType.objects.filter(key=key).order_by("id")
     if lock:
         rows = rows.select_for_update(no_key=True)

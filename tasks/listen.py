@@ -93,7 +93,7 @@ def listener_session() -> Iterator[Any]:
 
 
 def refuse_to_listen_through_pooler(raw: psycopg.Connection[Any]) -> None:
-    """Raise TransactionPooler if this new connection has no session of its own.
+    """Raise TransactionPooler if this new connection has no session to itself.
 
     A pooler makes up the number under which a client can cancel its statements, so it differs from
     that of the server's process. In session mode LISTEN still works, which is then tried.
@@ -112,9 +112,9 @@ def refuse_to_listen_through_pooler(raw: psycopg.Connection[Any]) -> None:
 
 
 def refuse_to_listen_at_pooled_address() -> None:
-    """Raise TransactionPooler at the start of a process that needs sessions of its own.
+    """Raise TransactionPooler at the start of a process that needs sessions to itself.
 
-    A database that is away is no reason not to start.
+    It still starts if the database is away.
     """
     if getattr(settings, "EMBEDDED_POSTGRES", None):
         return

@@ -44,8 +44,8 @@ class TaskSpec:
     runs in the whole cluster; `rate` is (runs, seconds). `trusted_short` lets several attempts
     queue at one warm child; attempts of other types wait for a free child. `urgent`: every worker
     keeps a slot for such types, so they never wait for long runs of others; their own must be
-    short. `waits_for_service`: a Retry that another attempt follows is no failure to the breaker
-    and the counts.
+    short. `waits_for_service`: a Retry that another attempt follows does not count as a failure,
+    for the breaker or in the totals.
     """
 
     key: str

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check receipts of Next in Line, and the log of a job, without asking anybody.
+"""Check receipts of Next in Line, and the log of a job, without asking anyone.
 
     python3 verify_receipt.py --keys keys.json receipt-12.json receipt-40.json --log log.jsonl
 
@@ -178,7 +178,7 @@ class Line:
         self.people: dict[str, Facts] = {}
         self.job: Facts = {}
         self.next_ticket = 0
-        # The places before everybody's last offer or end, and last miss, which can be given back.
+        # The places before everyone's last offer or end, and last miss, which can be given back.
         self.offered: dict[str, tuple[int, int] | None] = {}
         self.lost: dict[str, tuple[int, int] | None] = {}
         self.missed = self.deferred = 0
@@ -203,7 +203,7 @@ class Line:
             elif now["status"] in SEATED and before.get("status") not in SEATED:
                 self.check_promotion(row, before)
             elif row["event"] == "REINSTATED" and self.is_ahead(now):
-                self.notes.append(f"event {seq} gave somebody a former place back, ahead of you")
+                self.notes.append(f"event {seq} gave someone a former place back, ahead of you")
             self.people[who] = now
         self.next_ticket, self.hash = row["data"]["next_ticket"], row["hash"]
 
@@ -237,7 +237,7 @@ class Line:
         return self.job.get("draw_at")
 
     def check_anybodys_key(self, row: Facts, before: Facts, now: Facts) -> None:
-        """Check that everybody joins at the end, and keeps their place until they lose it."""
+        """Check that everyone joins at the end, and keeps their place until they lose it."""
         who, event = row["application"], row["event"]
         for check in (self.false_draws, self.false_places, self.false_turns):
             self.problems += [f"event {row['seq']} {wrong}" for wrong in check(row, before, now)]
@@ -255,20 +255,20 @@ class Line:
         """Say what no rule allows about a place after an event."""
         event, old, new = row["event"], key_of(before), key_of(now)
         if now["status"] in SEATED and before.get("status", WAITING) not in (WAITING, *SEATED):
-            yield "gave a seat to somebody who had left"
+            yield "gave a seat to someone who had left"
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
             yield "gave back a place that this person never held"
         elif event == "REINSTATED" and before.get("event") == "LEFT":
             yield "gave back a place after an end that nobody had asked about"
         elif event == "NOTED" and before.get("status") != "INACTIVE":
-            yield "noted an end of somebody who had not left"
+            yield "noted an end of someone who had not left"
         elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
             yield "changed the misses, a cool-down, or before when no seat is wanted"
         elif event in KEPT and old != new:
             yield f"{KEPT[event]} and changed the place"
         joins = now["status"] == WAITING and event not in ("REINSTATED", "PASSED", *KEPT)
         if joins and (new is None or new[0] < self.next_ticket):
-            yield f"let somebody into the line at {new}, ahead of its end"
+            yield f"let someone into the line at {new}, ahead of its end"
 
     def false_turns(self, row: Facts, before: Facts, now: Facts) -> Iterator[str]:
         """Say what no rule allows about a miss or a passed turn."""
@@ -293,14 +293,14 @@ class Line:
         if (event == "PLACED") != bool(self.to_place):
             yield "is not what the draw by lot has next"
         elif event == "PLACED" and self.to_place.pop() != row["application"]:
-            yield "placed somebody else than the draw by lot says"
+            yield "placed someone else than the draw by lot says"
         elif event == "PLACED" and (new is None or new[0] != self.next_ticket):
-            yield f"placed somebody at {new}, which is not the next place of the draw"
+            yield f"placed someone at {new}, which is not the next place of the draw"
         if self.draw_at and not self.seed:
             if now["status"] in SEATED:
                 yield "gave a seat before the draw"
             if event == "APPLIED" and row["at"] >= self.draw_at:
-                yield "let somebody into the draw after its time"
+                yield "let someone into the draw after its time"
 
     def check_my_key(self, row: Facts, before: Facts, now: Facts) -> None:
         """Name each event that changed my place in the order."""
@@ -334,11 +334,11 @@ class Line:
         elif (me.get("not_before") or "") > row["at"]:
             reason = f"in event {self.deferred} you asked for no seat before {me['not_before']}"
         else:
-            whom = f"somebody behind you, {theirs or 'who just came'},"
+            whom = f"someone behind you, {theirs or 'who just came'},"
             what = f"event {row['seq']} gave a seat to {whom} while you waited at {mine}"
             self.problems.append(f"{what}, for no named reason")
             return
-        self.notes.append(f"event {row['seq']} promoted somebody behind you: {reason}")
+        self.notes.append(f"event {row['seq']} promoted someone behind you: {reason}")
 
     def is_ahead(self, place: Facts) -> bool:
         mine, theirs = key_of(self.people.get(self.me, {})), key_of(place)
@@ -350,7 +350,7 @@ class Line:
         if me is None:
             return ["the log does not know this application"]
         if self.to_place:
-            return ["the log ends here, before the draw by lot has placed everybody"]
+            return ["the log ends here, before the draw by lot has placed everyone"]
         in_line = (each for each in self.people.values() if each["status"] == WAITING)
         waiting = [each for each in in_line if not each.get("verify_by")]
         drawn = bool(self.seed) or not self.draw_at

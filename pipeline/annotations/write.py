@@ -27,7 +27,7 @@ security = logging.getLogger("security")
 
 @contextmanager
 def annotated_application(application_id: UUID) -> Iterator[Application]:
-    """Hold an application's row, so that its limits count and its person is not erased meanwhile.
+    """Lock an application's row, so that its limits hold and its person is not erased meanwhile.
 
     Raises ApplicationNotFound, also if the person has been erased.
     """
@@ -97,7 +97,7 @@ def assign_application(
 ) -> ApplicationAssignee | None:
     """Assign an application to a member of the company, or with None to nobody.
 
-    Raises AssigneeNotFound if the account is no member, ApplicationNotFound.
+    Raises AssigneeNotFound if the account is not a member, ApplicationNotFound.
     """
     with annotated_application(application_id) as application:
         if user_id is None:

@@ -1,7 +1,7 @@
 """Access to the API: the one place where a caller is allowed or refused.
 
 Without a credential: 401. With a credential that the table of permissions does not allow: 403.
-Anything that belongs to somebody else: 404, as if it did not exist.
+Anything that belongs to someone else: 404, as if it did not exist.
 """
 
 from __future__ import annotations

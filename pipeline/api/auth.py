@@ -115,7 +115,7 @@ class SessionAuthentication(BaseAuthentication):
 def require_recent_authentication(request: Request) -> None:
     """Refuse a member who has not confirmed their identity recently. Raises PermissionDenied.
 
-    Somebody who finds an open browser must not be able to create a key.
+    A stranger who finds an open browser must not be able to create a key.
     """
     browser = request._request
     theirs, browser.user = browser.user, get_user(browser)

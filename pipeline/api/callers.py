@@ -22,7 +22,7 @@ class AnonymousCaller:
     """A caller without a credential."""
 
     def is_allowed_by(self, rule: Rule) -> bool:
-        """Return whether a rule lets anybody act."""
+        """Return whether a rule allows everyone to act."""
         return rule.public
 
     @property

@@ -27,7 +27,7 @@ from pipeline.integrations.request_log import RequestNote, request_log
 
 
 class Endpoint(APIView):
-    """Base class of endpoints. Responses are private to the caller, and tell caches so."""
+    """Base class of endpoints. Responses are private to the caller and say so to caches."""
 
     http_method_names = ("get", "head", "post", "put", "patch", "delete")
 
@@ -140,7 +140,7 @@ class NothingHereEndpoint(Endpoint):
 def note_endpoint_request(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     """Note the request of a key, or of a portal token that a key made; no other.
 
-    Answers 429 are not noted: rates bound the other requests of a key, but not those.
+    Answers with 429 are not noted: rates limit a key's other requests, but not those.
     """
     if response.status_code == HTTP_429_TOO_MANY_REQUESTS:
         return
@@ -189,7 +189,7 @@ def endpoint_page_answer(request: Request, payload: Mapping[str, Any]) -> Respon
 def endpoint_answer(request: Request, payload: Mapping[str, Any], version: str = "") -> Response:
     """Answer a read with a weak ETag and, for a list, the link to the next page.
 
-    `version`: an ETag of what the payload shows; made from the payload if there is none.
+    `version`: the payload's ETag; computed from the payload if there is none.
     """
     if "next_cursor" in payload:
         payload = page_bound_to_list(request, payload)

@@ -1,7 +1,7 @@
 """`/metrics`: numbers for Prometheus, outside the versioned API and only for operators.
 
 Open to requests from this machine without a proxy, and from elsewhere with METRICS_TOKEN as the
-bearer token. Everybody else gets 404.
+bearer token. Everyone else gets 404.
 """
 
 from __future__ import annotations

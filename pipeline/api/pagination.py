@@ -17,8 +17,8 @@ from pipeline.selectors.page import Page
 
 DEFAULT_LIMIT, MOST = 50, 200
 
-# Parameters that do not change which rows a list has, or their order; and those that say where it
-# begins, which a cursor replaces.
+# Parameters that change neither a list's rows nor their order, and those for its beginning, which
+# a cursor replaces.
 _FREE = frozenset("limit cursor fields expand after start after_seq seq as_of asOf".split())
 _DIGEST_BYTES = 6
 
@@ -33,9 +33,8 @@ def page_limit(request: Request) -> int:
 def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
     """Return the values of the row after which a page starts, or None for the first page.
 
-    The kinds are those of `decode_cursor`. A cursor without a digest is read too: it is of a time
-    when there was none, or of the first page in an answer about the whole line. Raises
-    ValidationError.
+    The kinds are those of `decode_cursor`. A cursor without a digest works too: it is old, or
+    belongs to the first page in an answer about the whole line. Raises ValidationError.
     """
     text = request.query_params.get("cursor")
     if text is None:
@@ -82,7 +81,7 @@ def paginated(
 
 
 def page_bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a page whose cursor is good for this list only: its path, filters and order."""
+    """Return a page whose cursor is valid only for this list: its path, filters and order."""
     cursor = payload["next_cursor"]
     if cursor is None:
         return payload
@@ -90,10 +89,10 @@ def page_bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[
 
 
 def _digest_of_paged_list(request: Request) -> str:
-    """Return a short digest of what makes a list: its path, and the parameters that choose rows.
+    """Return a short digest of a list's path and the parameters that choose its rows.
 
-    It is no secret: it catches mistakes, and a cursor gives no access. Unknown parameters do not
-    count, and of a repeated one the last does, as everywhere.
+    It is not secret: it catches mistakes, and a cursor gives no access. Unknown parameters do not
+    count; of a repeated parameter, only the last counts, as everywhere.
     """
     operation = request.parser_context["view"].operation
     known = {each.name for each in operation.parameters} - _FREE

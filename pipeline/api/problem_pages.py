@@ -1,4 +1,4 @@
-"""Pages at the URIs of problems: when each occurs, and what to do then."""
+"""Pages at the URIs of problems: when each occurs, and how to react."""
 
 from __future__ import annotations
 

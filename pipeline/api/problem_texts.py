@@ -1,4 +1,4 @@
-"""Texts about each kind of problem: when it occurs, and what a client does then."""
+"""Texts about each kind of problem: when it occurs, and how a client should react."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ PROBLEM_TEXTS = {
     ),
     "NOT_FOUND": ProblemText(
         "the object does not exist, or is not yours",
-        "Check the id and the credential. Somebody else's object looks exactly like a missing one.",
+        "Check the id and the credential. Someone else's object looks exactly like a missing one.",
     ),
     "METHOD_NOT_ALLOWED": ProblemText(
         "the path exists but does not accept this method",
@@ -105,13 +105,13 @@ PROBLEM_TEXTS = {
         "`detail` says which. Confirm the seat, wait, or withdraw.",
     ),
     "NOT_REINSTATABLE": ProblemText(
-        "the application waits or has lapsed, but missed no deadline, or the person was erased, or "
-        "applied again and that has ended too",
+        "the application is waiting or has lapsed, but missed no deadline; or the person was"
+        " erased, or applied again and that application has ended too",
         _READ,
     ),
     "NOT_CONTESTABLE": ProblemText(
-        "the application did not lapse by missed deadlines, and was not removed or rejected",
-        "Nothing is to be looked at again. A person who has not applied yet can apply.",
+        "the application did not lapse after missed deadlines, and was not removed or rejected",
+        "There is nothing to look at again. A person who has not applied yet can apply.",
     ),
     "ALREADY_CONTESTED": ProblemText(
         "the company was already asked to look at this end again",
@@ -122,12 +122,13 @@ PROBLEM_TEXTS = {
         "Write to the company, or apply again if the job is open.",
     ),
     "CONTEST_ANSWERED": ProblemText(
-        "somebody has already answered this request to look again",
+        "this request to look again has already been answered",
         "Read the answer. It cannot be changed.",
     ),
     "PERSON_ERASED": ProblemText(
         "the data of the person was erased",
-        "Nothing can be attached to the application any more. Erase what you keep of the person.",
+        "Nothing can be attached to the application any more. Erase your own copy of the"
+        " person's data.",
     ),
     "EMAIL_NOT_REPEATABLE": ProblemText(
         "the email cannot be sent again; `detail` says why",
@@ -155,7 +156,7 @@ PROBLEM_TEXTS = {
     ),
     "CLOCK_LIMIT": ProblemText(
         "the sandbox's clock is as far ahead as it can be, or was moved as often as it can be",
-        "Go on without moving it.",
+        "Continue without moving it.",
     ),
     "SANDBOX_FULL": ProblemText(
         "the sandbox has its maximum number of jobs, or the job's log its maximum number of events",

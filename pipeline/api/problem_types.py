@@ -33,7 +33,7 @@ class ProblemType:
 
     @property
     def remedy(self) -> str:
-        """Return what a client does then."""
+        """Return how a client should react."""
         return PROBLEM_TEXTS[self.code].remedy
 
 

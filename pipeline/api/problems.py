@@ -190,7 +190,7 @@ _DETAILS = {
     INTERNAL_ERROR: "Something went wrong on our side. It has been logged under the request's id.",
     BUSY: "Many changes are being made to this job right now. Try again in a moment.",
     UNAVAILABLE: "The service cannot reach its database. Try again in a moment.",
-    TOO_SLOW: "The database took too long for this. Ask for less, or try again later.",
+    TOO_SLOW: "The database took too long for this. Request less, or try again later.",
 }
 
 

@@ -51,14 +51,13 @@ def task_metric_families() -> Iterator[Metric]:
     )
     yield _task_metric_gauge(
         "tasks_breaker_open",
-        "Types whose breaker is open for everybody because too many runs fail.",
+        "Types whose breaker is open for everyone because too many runs fail.",
         ["type"],
         {(name,): 1 for name in site_open_breakers()},
     )
     yield _task_metric_gauge(
         "tasks_owner_breakers_open",
-        "Companies with an open breaker of their own for a type because too many of their "
-        "runs fail.",
+        "Companies whose own breaker for a type is open because too many of their runs fail.",
         ["type"],
         _metric_by_task_type(site_open_owner_breakers()),
     )

@@ -1,8 +1,8 @@
 """Anchors: heads of the jobs' logs in a signed file that the database's roles cannot reach.
 
 Each line is JSON with a job, its last `seq`, the `hash` of that event, the time, the SHA-256 of the
-line before it and an Ed25519 signature of all that. Who rewrites a log, chain and all, cannot
-rewrite these lines without the key, and cannot remove any but the last ones without notice.
+line before it and an Ed25519 signature of all that. A person who rewrites a log with its whole
+chain cannot rewrite these lines without the key, and can remove only the last ones unnoticed.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ def append_anchors() -> int:
 def problems_with_anchors(
     path: Path, key_path: Path, *, job_ids: Collection[UUID] = ()
 ) -> tuple[int, list[str]]:
-    """Compare the logs with a file of anchors; return how many were compared, and what differs.
+    """Compare the logs with a file of anchors; return how many were compared, and the problems.
 
     A problem names a line of the file that is not as it was signed, or the first seq of a job that
-    is not what was anchored. Raises BadAnchors.
+    differs from its anchor. Raises BadAnchors.
     """
     anchors: dict[UUID, list[Anchor]] = defaultdict(list)
     problems = []
@@ -128,7 +128,7 @@ def _hold_anchor_file(path: Path) -> Iterator[int]:
 def _end_of_anchor_file(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[Anchor]]:
     """Return the last line, and the anchors of about the last minute of the file, newest first.
 
-    The rest of a line that a crash has cut off is removed: nobody was told that it is there. Raises
+    The rest of a line that a crash has cut off is removed: nobody has relied on it. Raises
     BadAnchors if the last line is not as it was signed; then nothing is changed.
     """
     with open(file, "rb", closefd=False) as reader:
@@ -158,7 +158,7 @@ def _end_of_anchor_file(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[A
 
 
 def write_anchors(file: int, content: bytes) -> None:
-    """Append bytes and have them kept by the disk; after an error none of them is left."""
+    """Append bytes and flush them to the disk; after an error, remove them all."""
     size = os.fstat(file).st_size
     try:
         left = memoryview(content)
@@ -196,7 +196,7 @@ def _canonical_anchor(facts: dict[str, Any]) -> bytes:
 
 
 def _read_anchors(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | None, str]]:
-    """Read the file line by line: the anchor, or what is wrong with it."""
+    """Read the file line by line: each anchor, or the fault of the line."""
     before = FIRST
     try:
         with path.open("rb") as file:
@@ -211,7 +211,7 @@ def _read_anchors(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | 
 
 
 def _parse_anchor(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, str]:
-    """Return a line's anchor, the hash of the line before it, and what is wrong with it."""
+    """Return a line's anchor, the hash of the line before it, and its fault, if any."""
     try:
         facts = json.loads(line)
         signature = base64.b64decode(facts.pop("signature"))
@@ -225,7 +225,7 @@ def _parse_anchor(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, st
 
 
 def _first_difference_from_anchors(job_id: UUID, anchors: list[Anchor]) -> str:
-    """Say which is the first anchored seq that the log no longer has so; empty if none is."""
+    """Name the first anchored seq at which the log now differs; empty if there is none."""
     hashes: dict[int, str] = {}
     for start in range(0, len(anchors), SEQS_AT_ONCE):
         seqs = [anchor.seq for anchor in anchors[start : start + SEQS_AT_ONCE]]
@@ -246,7 +246,7 @@ def _first_difference_from_anchors(job_id: UUID, anchors: list[Anchor]) -> str:
 
 
 def _anchor_signing_key(path: Path) -> Ed25519PrivateKey:
-    """Read the key, and make it the first time, with its public half beside it (.pub)."""
+    """Read the key. The first time, create it with its public half beside it (.pub)."""
     encoding = serialization.Encoding.PEM
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -256,9 +256,9 @@ def _anchor_signing_key(path: Path) -> Ed25519PrivateKey:
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except ValueError:
-        raise BadAnchors(f"{path} is no key in PEM.") from None
+        raise BadAnchors(f"{path} is not a key in PEM.") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise BadAnchors(f"{path} is no Ed25519 key.")
+        raise BadAnchors(f"{path} is not an Ed25519 key.")
     public = path.with_name(path.name + ".pub")
     if not public.exists():
         info = serialization.PublicFormat.SubjectPublicKeyInfo
@@ -267,7 +267,7 @@ def _anchor_signing_key(path: Path) -> Ed25519PrivateKey:
 
 
 def _put_anchor_key(path: Path, content: bytes, *, mode: int) -> None:
-    """Create a file, whole and kept by the disk, unless there is one: of several calls one wins."""
+    """Create a file, whole and flushed to the disk, unless it exists; of several calls one wins."""
     mine = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     file = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -282,7 +282,7 @@ def _put_anchor_key(path: Path, content: bytes, *, mode: int) -> None:
 
 
 def _public_anchor_key(path: Path) -> Ed25519PublicKey:
-    """Read a public key; of a private one its public half. Raises BadAnchors."""
+    """Read a public key, or the public half of a private one. Raises BadAnchors."""
     try:
         content = path.read_bytes()
         if b"PRIVATE" in content:
@@ -292,7 +292,7 @@ def _public_anchor_key(path: Path) -> Ed25519PublicKey:
     except OSError as error:
         raise BadAnchors(f"Cannot read the key {path}: {error.strerror}.") from None
     except ValueError:
-        raise BadAnchors(f"{path} is no key in PEM.") from None
+        raise BadAnchors(f"{path} is not a key in PEM.") from None
     if not isinstance(key, Ed25519PublicKey):
-        raise BadAnchors(f"{path} is no Ed25519 key.")
+        raise BadAnchors(f"{path} is not an Ed25519 key.")
     return key

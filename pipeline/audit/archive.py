@@ -1,6 +1,6 @@
 """Archive: a folder outside the database with a file for the log of each closed job.
 
-A manifest in the folder says which files there must be. Nothing else is known of the archive.
+A manifest in the folder says which files it must have. There is no other record of the archive.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ArchiveBusy(Exception):
 
 
 def archived_log_path(folder: Path, job_id: UUID) -> Path:
-    """Return the file of a job's log, there or not."""
+    """Return the path of a job's file, whether it exists or not."""
     return folder / job_id.hex[-2:] / f"{job_id}{ENDING}"
 
 
@@ -62,7 +62,7 @@ def archive_logs(
     longest: int | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[int, int, list[str]]:
-    """Archive the logs of the jobs that closed so long ago and are not in the archive as they are.
+    """Archive the logs of jobs that closed long enough ago and whose present log is not archived.
 
     Returns how many files were written, how many logs were left out as longer than `longest`, and a
     sentence for each that could not be archived, or whose file was lost. Raises ArchiveBusy, and
@@ -162,7 +162,7 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
 
 
 def count_missing_in_archive(folder: Path, *, after_days: int) -> int:
-    """Return how many jobs closed so long ago and were never archived."""
+    """Return how many jobs closed long enough ago and were never archived."""
     before = database_now() - timedelta(days=after_days)
     closed = Job.objects.filter(status=JobStatus.CLOSED, is_test=False, closed_at__lt=before)
     return len(set(closed.values_list("id", flat=True)) - manifest_of(folder).keys())
@@ -183,9 +183,10 @@ def turn_to_archive() -> Iterator[None]:
 
 
 def _begin_archive(folder: Path) -> tuple[Noted, list[str]]:
-    """Return what is noted in the manifest; make one if there is none, and say so if one is gone.
+    """Return the entries of the manifest.
 
-    Raises BadArchive if the manifest is damaged, OSError if the folder cannot be written.
+    Create one if there is none, and report one that is gone. Raises BadArchive if the manifest is
+    damaged, OSError if the folder cannot be written.
     """
     is_new = not (folder / NAME).exists()
     with hold_manifest(folder):
@@ -197,7 +198,7 @@ def _begin_archive(folder: Path) -> tuple[Noted, list[str]]:
 
 
 def losses_in_archive(path: Path, noted: ArchiveHeader | None) -> list[str]:
-    """Say what has happened to a file that the manifest names; empty if nothing has."""
+    """Describe what has happened to a file that the manifest names; empty if all is well."""
     if noted is None:
         return []
     if not path.exists():
@@ -208,7 +209,7 @@ def losses_in_archive(path: Path, noted: ArchiveHeader | None) -> list[str]:
 
 
 def difference_from_manifest(path: Path, header: ArchiveHeader, noted: list[ArchiveHeader]) -> str:
-    """Say how a file differs from what the manifest has of its job."""
+    """Say how a file differs from its job's entries in the manifest."""
     if not noted:
         return f"{path}: it is not in the manifest"
     if header.events < noted[-1].events:
@@ -218,7 +219,7 @@ def difference_from_manifest(path: Path, header: ArchiveHeader, noted: list[Arch
 
 
 def _is_archived(folder: Path, job_id: UUID, noted: ArchiveHeader | None) -> bool:
-    """Tell whether a job's file has the log as it is, by its first line.
+    """Tell from its first line whether a job's file has the present log.
 
     Raises BadArchive if it is damaged or has another log, and so must not be replaced, or if the
     log is not the one that was archived.

@@ -1,4 +1,4 @@
-"""Manifest of an archive: the files that it must have, each with its number of events and its head.
+"""Manifest of an archive: the files that it must have, each with its number of events and head.
 
 A line is JSON with the SHA-256 of the line before it, so that only the last lines can be removed
 without notice. A file gets its name and its line while its writer holds the manifest.
@@ -30,7 +30,7 @@ Noted = dict[UUID, list[ArchiveHeader]]
 def hold_manifest(folder: Path) -> Iterator[int]:
     """Hold the manifest of an archive for a change, and make it if there is none.
 
-    Raises OSError, also if there is no folder.
+    Raises OSError, also if the folder does not exist.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     file = os.open(folder / NAME, flags, 0o644)
@@ -42,9 +42,9 @@ def hold_manifest(folder: Path) -> Iterator[int]:
 
 
 def append_to_manifest(file: int, header: ArchiveHeader) -> None:
-    """Note a file that has got its name, in a held manifest, and have the disk keep the line.
+    """Note a file that has its name now in a held manifest, and flush the line to the disk.
 
-    The rest of a line that a crash has cut off is removed: its file is noted by the next run.
+    The rest of a line that a crash has cut off is removed: the next run notes its file.
     """
     size = os.fstat(file).st_size
     end = os.pread(file, MOST_BYTES_OF_LINE, max(0, size - MOST_BYTES_OF_LINE))
@@ -61,7 +61,7 @@ def append_to_manifest(file: int, header: ArchiveHeader) -> None:
 
 
 def manifest_of(folder: Path) -> Noted:
-    """Return what was noted of each job, oldest first; empty if there is no manifest.
+    """Return each job's entries, oldest first; empty if there is no manifest.
 
     Raises BadArchive if a line is missing, changed or not readable.
     """

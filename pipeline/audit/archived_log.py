@@ -120,7 +120,7 @@ def _archived_line_of(facts: dict[str, Any]) -> bytes:
 def _fold_archived_log(
     path: Path, is_later: Callable[[LogEntry], bool]
 ) -> tuple[ArchiveHeader, LogFold]:
-    """LogFold a file's rows, all or up to the first one that is too late. Raises BadArchive."""
+    """Fold a file's rows, all or up to the first one that is too late. Raises BadArchive."""
     with closing(_archived_lines_of(path)) as lines:
         header = _parse_archive_header(path, lines)
         fold = LogFold(header.job_id)

@@ -1,6 +1,6 @@
 """Fold of contests: an end is contested once, answered once, and nothing but the answer changes it.
 
-As the rest of the fold, it shares no rule with the code that writes the log.
+Like the rest of the fold, it shares no rule with the code that writes the log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pipeline.selectors.past_states import PastPlace
 
 
 class _End(NamedTuple):
-    """End of an application that can be contested, with what the event left of it."""
+    """End of an application that can be contested, with its state after that event."""
 
     seq: int
     event: str
@@ -43,7 +43,7 @@ class _End(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class LoggedContest:
-    """Contest as the log tells it, with the fields of its row; without an answer while open."""
+    """Contest according to the log, with the fields of its row; without an answer while open."""
 
     application_id: UUID
     seq: int
@@ -58,13 +58,13 @@ class LoggedContest:
 
 
 class ContestsFold:
-    """Contests of a log so far. `check` returns what is wrong about the next row, or nothing."""
+    """Contests of a log so far. `check` returns the fault of the next row, or nothing."""
 
     def __init__(self) -> None:
         self._ends: dict[UUID, _End] = {}
         self._contested: set[int] = set()
         self._open: dict[UUID, UUID] = {}
-        # Who is to get a place back, by the answer of which seq and for what reason.
+        # The application that must get a place back, the answer's seq, and the reason.
         self._to_give_back: tuple[UUID, int, str] | None = None
         self.logged: dict[UUID, LoggedContest] = {}
 
@@ -74,7 +74,10 @@ class ContestsFold:
         return self._to_give_back is not None
 
     def differences(self, contests: Iterable[Contest]) -> Iterator[str]:
-        """Compare the rows of all contests with the log. An answered one ends with the person."""
+        """Compare the rows of all contests with the log.
+
+        An answered one is deleted with the person.
+        """
         rows = {row.id: row for row in contests}
         for contest_id, told in self.logged.items():
             row = rows.pop(contest_id, None)
@@ -87,7 +90,10 @@ class ContestsFold:
         yield from (f"contest {contest_id}: only in the rows" for contest_id in rows)
 
     def check(self, event: Event, place: PastPlace | None) -> str:
-        """Check an event. `place` is that of its application after it; None for one of the job."""
+        """Check an event.
+
+        `place` is its application's place after it; None for an event of the job.
+        """
         who, due = event.application_id, self._to_give_back
         self._to_give_back = None
         answer_seq = event.data.get(ANSWER_SEQ) if event.event == EventType.REINSTATED else None

@@ -1,4 +1,4 @@
-"""Turns for reading long logs: one read at a time per company, across all processes."""
+"""Turns to read long logs: one read at a time per company, across all processes."""
 
 from __future__ import annotations
 

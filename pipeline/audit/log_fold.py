@@ -69,7 +69,7 @@ _IN_PLACE = (
     *OF_CONTESTS,
 )
 
-# Whoever comes into the line by these stands behind everybody in it.
+# People who come into the line by these stand behind everyone in it.
 _JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value, EventType.PLACED.value))
 
 _COUNTED = {
@@ -102,11 +102,11 @@ class LogFold:
         self.lost_places = LostPlacesFold()
 
     def refuse_unfinished(self) -> None:
-        """Raise BadRow if the last row is to be followed by another one of the same change."""
+        """Raise BadRow if another row of the same change has to follow the last one."""
         if self.contests.is_unfinished:
             raise BadRow(self.seq + 1, "the log ends before an answer has given a place back")
         if self.draw.is_unfinished:
-            raise BadRow(self.seq + 1, "the log ends before everybody has been placed by the draw")
+            raise BadRow(self.seq + 1, "the log ends before everyone has been placed by the draw")
         if self.accepted.is_unfinished:
             raise BadRow(
                 self.seq + 1, "the log ends before a seat accepted in advance is confirmed"
@@ -175,7 +175,7 @@ class LogFold:
             self.closed_at = event.at
 
     def _check_clock(self, event: Event) -> None:
-        """Check that only a sandbox has a clock of its own, and that only an advance moves it."""
+        """Check that only a sandbox has its own clock, and that only an advance moves it."""
         before, after = (data.get("clock_offset_seconds") for data in (self.job, event.data))
         if self.job and (before is None) != (after is None):
             raise BadRow(event.seq, "a job became one of a sandbox, or was one")
@@ -222,7 +222,7 @@ class LogFold:
     def _check_origin(self, event: Event) -> None:
         """Check that only an applicant acts through a key, and only as a portal can.
 
-        Check also that the plan that a promotion names has opened its seat, and the draw by lot.
+        Also check the draw by lot, and that the plan that a promotion names has opened its seat.
         """
         wrong = self.draw.check_application_event(event, self.next_ticket)
         if wrong := wrong or self.planned.check_application_event(event):

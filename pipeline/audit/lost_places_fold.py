@@ -1,6 +1,6 @@
-"""Fold of lost places: which place was somebody's before a seat, a miss or a removal.
+"""Fold of lost places: which place was someone's before a seat, a miss or a removal.
 
-Only that place is given back, and only that place is kept by a pass. As the rest of the fold, it
+Only that place is given back, and only that place is kept by a pass. Like the rest of the fold, it
 shares no rule with the code that writes the log.
 """
 
@@ -21,7 +21,7 @@ Place = tuple[int | None, int | None]
 
 
 class _Lost(NamedTuple):
-    """Miss or removal that can be taken back: its seq, and what that leaves."""
+    """Miss or removal that can be reversed: its seq, and the state that this restores."""
 
     seq: int
     misses: int
@@ -30,11 +30,11 @@ class _Lost(NamedTuple):
 
 
 class LostPlacesFold:
-    """Places lost in a log so far. `check` returns what is wrong about the next row, or nothing."""
+    """Places lost in a log so far. `check` returns the fault of the next row, or nothing."""
 
     def __init__(self) -> None:
-        # The place before each seat, and each miss or removal that is the last event; a pass leaves
-        # the miss before its offer one that can be taken back.
+        # The place before each seat, and each miss or removal that is the last event; after a
+        # pass, the miss before its offer can still be reversed.
         self._offered: dict[UUID, Place] = {}
         self._lost: dict[UUID, _Lost] = {}
         self._lost_before_offer: dict[UUID, _Lost] = {}
@@ -71,7 +71,7 @@ class LostPlacesFold:
     def note_loss(
         self, event: Event, place: PastPlace, before: Place | None, stood: Place, misses: int
     ) -> None:
-        """Remember the place that a miss or a removal costs."""
+        """Remember the place that is lost through a miss or a removal."""
         who = place.application_id
         if before and event.event in (EventType.DECAYED, EventType.LAPSED):
             self._lost[who] = _Lost(event.seq, misses, before, None)
@@ -79,7 +79,7 @@ class LostPlacesFold:
             self._lost[who] = _Lost(event.seq, misses, before or stood, place.eligible_at)
 
     def check_pass(self, event: Event, place: PastPlace) -> str:
-        """Check that a pass keeps the place. Its cool-down goes on if a miss is taken back."""
+        """Check that a pass keeps the place. Its cool-down continues if a miss is reversed."""
         who = place.application_id
         if event.from_status == Status.PENDING_ACKNOWLEDGMENT:
             if (place.ticket, place.tie) != self._offered.pop(who, None):

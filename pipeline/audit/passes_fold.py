@@ -1,6 +1,6 @@
 """Check of passes in a log: who asks to pass their next turn, and each turn that is passed.
 
-As the rest of the fold, it shares no rule with the code that writes the log.
+Like the rest of the fold, it shares no rule with the code that writes the log.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pipeline.selectors.past_states import PastPlace
 def pass_fault(
     event: Event, place: PastPlace, before: FoldedWish, policy: Mapping[str, Any]
 ) -> str:
-    """Say what is wrong about a pass, or an event that one forbids; nothing if all is well.
+    """Name the fault of a pass, or of an event that one forbids; empty if all is well.
 
-    `place` is the one after the event. Rules from before there were passes allow none.
+    `place` is the one after the event. Rules that are older than passes allow none.
     """
     held, most = FoldedWish.of_place(place), policy.get("max_passes", 0)
     if event.event == EventType.PASS_ASKED:
@@ -44,7 +44,7 @@ def pass_fault(
 def pass_request_fault(
     event: Event, place: PastPlace, held: FoldedWish, before: FoldedWish, most: int
 ) -> str:
-    """Say what is wrong about a person's wish to pass the next turn."""
+    """Name the fault of a person's request to pass the next turn."""
     kept = before._replace(pass_next=held.pass_next)
     if held.pass_next:
         kept = kept._replace(accept_until=None)
@@ -60,7 +60,7 @@ def pass_request_fault(
 def passed_turn_fault(
     event: Event, held: FoldedWish, before: FoldedWish, policy: Mapping[str, Any]
 ) -> str:
-    """Say what is wrong about a turn that is passed."""
+    """Name the fault of a turn that is passed."""
     until = event.at + timedelta(seconds=policy["cooldown_seconds"])
     passed = before._replace(
         passes_used=before.passes_used + 1,

@@ -1,4 +1,4 @@
-"""Fold of the changes of a job's number of seats that were planned."""
+"""Fold of planned changes to a job's number of seats."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FoldedSeatsChange(NamedTuple):
 
 
 class PlannedSeatsFold:
-    """Planned changes as a log tells them so far. Each check returns what is wrong, or nothing."""
+    """Planned changes according to a log so far. Each check returns the fault, or nothing."""
 
     def __init__(self) -> None:
         # What each plan has changed, oldest first, and every number of seats that the job has had.

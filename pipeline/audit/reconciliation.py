@@ -1,4 +1,4 @@
-"""Comparison of a job's live rows with what its log adds up to."""
+"""Comparison of a job's live rows with the sum of its log."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
 
 
 def _reconcile_planned_seats(fold: LogFold, job: Job) -> Iterator[str]:
-    """Compare each plan's row with the changes by it in the log.
+    """Compare each plan's row with its changes in the log.
 
-    A change that the limits of a job's seats cut to nothing has left no event.
+    A change that the limits of a job's seats reduced to nothing has left no event.
     """
     for plan in PlannedSeats.objects.filter(job_id=job.id).order_by("id"):
         what = f"planned seats {plan.id}"

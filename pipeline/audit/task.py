@@ -37,7 +37,7 @@ def ensure_anchoring_task() -> None:
 
 ARCHIVE_KEY = "log.archive"
 EVERY_NIGHT = "40 2 * * *"
-# Verification holds everybody who ever applied in memory, and a task may use 512 MB. The command
+# Verification holds everyone who ever applied in memory, and a task may use 512 MB. The command
 # `archive_logs` archives longer logs.
 LONGEST_IN_TASK = 100_000
 STOP_SECONDS = 3_000

@@ -37,7 +37,7 @@ class Verdict:
 
     @property
     def replay_matches(self) -> bool:
-        """Tell whether the live rows equal what the log adds up to."""
+        """Tell whether the live rows equal the sum of the log."""
         return not self.differences
 
     @property
@@ -50,7 +50,7 @@ class Verdict:
 def verify_job(
     job_id: UUID, *, noted: tuple[int, str] | None = None, in_turn: bool = False
 ) -> Verdict:
-    """Check a job's whole chain, then its live rows against what the log adds up to.
+    """Check a job's whole chain, then compare its live rows with the sum of the log.
 
     `noted`: a seq and the hash (hex) that a reader noted earlier. Log and rows are read as of one
     instant, without blocking anything. With `in_turn`, at most TURNS verifications run at once

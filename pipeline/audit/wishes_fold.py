@@ -1,9 +1,9 @@
 """Check of wishes in a log: who asks for no seat before a time, accepts one in advance, or passes.
 
-All keep the place. The first get no seat before that time, the second have it at once, and the last
-have none before the cool-down of the pass is over.
+All keep their place. The first get no seat before that time, the second get it at once, and the
+last get none before the cool-down of the pass is over.
 
-As the rest of the fold, it shares no rule with the code that writes the log.
+Like the rest of the fold, it shares no rule with the code that writes the log.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FoldedWish(NamedTuple):
 
     @classmethod
     def of_place(cls, place: PastPlace) -> FoldedWish:
-        """Return that of a place as it is now."""
+        """Return the wish at a place as it is now."""
         return cls(*(getattr(place, name) for name in cls._fields))
 
 
@@ -55,11 +55,9 @@ _TIMED = {
 
 
 def wish_fault(event: Event, place: PastPlace, before: FoldedWish) -> str:
-    """Say what is wrong about a wish, or an event that one forbids; nothing if all is well.
+    """Name the fault of a wish, or of an event that one forbids; empty if all is well.
 
-    A draw by lot changes nothing but the place.
-
-    `place` is the one after the event.
+    A draw by lot changes nothing but the place. `place` is the one after the event.
     """
     held = FoldedWish.of_place(place)
     if event.event in _TIMED:
@@ -68,7 +66,7 @@ def wish_fault(event: Event, place: PastPlace, before: FoldedWish) -> str:
         return ""  # checked by the passes
     if event.event == EventType.PLACED:
         placed = before._replace(ticket=place.ticket, tie=place.tie)
-        return "" if held == placed else "it places somebody by lot, and changes more than that"
+        return "" if held == placed else "it places someone by lot, and changes more than that"
     waits = place.status is Status.WAITLIST
     not_before, accept_until = (before.not_before, before.accept_until) if waits else (None, None)
     if held.not_before != not_before:
@@ -96,7 +94,7 @@ def _fault_of_persons_wish(
 
 
 class AcceptedWishesFold:
-    """Promotions of people who had accepted a seat in advance, and what follows each at once."""
+    """Promotions of people who had accepted a seat in advance, each with its confirmation."""
 
     def __init__(self) -> None:
         self._promoted: Event | None = None
@@ -107,7 +105,7 @@ class AcceptedWishesFold:
         return self._promoted is not None
 
     def row_fault(self, event: Event) -> str:
-        """Say whether a row is not the confirmation that the promotion before it calls for."""
+        """Name the fault of a row that is not the confirmation that the last promotion requires."""
         promoted, self._promoted = self._promoted, None
         confirms = event.event == EventType.ACKNOWLEDGED and ACCEPTED_UNTIL in event.data
         if promoted is None:
@@ -120,7 +118,7 @@ class AcceptedWishesFold:
         return ""
 
     def promotion_fault(self, event: Event, before: FoldedWish) -> str:
-        """Say whether a promotion does not follow what the person had said. Remembers it."""
+        """Name the fault of a promotion that contradicts the person's wish. Remembers it."""
         said = parse_logged_time(event.data.get(ACCEPTED_UNTIL))
         if event.event != EventType.PROMOTED:
             is_other = said and event.event != EventType.ACKNOWLEDGED

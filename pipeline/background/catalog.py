@@ -111,7 +111,7 @@ _ALL = (
     CompanyType(
         "log.export",
         "Export of the log",
-        "Writes a job's log to a file, as CSV or JSON lines.",
+        "Writes a job’s log to a file, as CSV or JSON lines.",
         _FILE,
     ),
     CompanyType(
@@ -123,13 +123,13 @@ _ALL = (
     CompanyType(
         "line.what_if",
         "What-if",
-        "Runs a job's log again under other rules and compares it with what happened.",
+        "Replays a job’s log under other rules and compares the result with what happened.",
         _WHAT_IF,
     ),
     CompanyType(
         "demo.sleep",
         "Sleep",
-        "Only waits, to try things out. It can be made to fail in several ways. Available "
+        "Sleeps, so that you can try things out. It can be made to fail in several ways. Available "
         "only if the site has switched it on.",
         _SLEEP,
     ),
@@ -139,7 +139,7 @@ _ALL = (
 COMPANY_TYPES: dict[str, CompanyType] = {each.key: each for each in _ALL}
 
 
-# Types that only try the engine out, offered if the site switches them on (DEMO_TASKS).
+# Types that are only for trying out the engine, offered if the site switches them on (DEMO_TASKS).
 DEMO_TYPES = {"demo.sleep"}
 
 
@@ -189,7 +189,7 @@ def paused_types_among(company_id: UUID, tasks: Iterable[Task]) -> set[str]:
 
 
 def stopped_catalogued_types(company_id: UUID | None = None) -> tuple[set[str], set[str]]:
-    """Return the types that are paused for everybody, and those whose breaker is open.
+    """Return the types that are paused for everyone, and those whose breaker is open.
 
     Both hold the types' keys. With a company, its own open breakers count too.
     """

@@ -13,7 +13,9 @@ class TypeNotAllowed(WorkError):
     """The API key may not start work of this type."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"This key may not start {key}. An owner can change the key's limits.")
+        super().__init__(
+            f"This key may not start {key}. An owner can change the limits of the key."
+        )
         self.key = key
 
 

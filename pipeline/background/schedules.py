@@ -142,9 +142,10 @@ def schedule_of_company(company_id: UUID, schedule_id: UUID) -> Schedule:
 
 
 def run_schedule_now(*, company_id: UUID, schedule_id: UUID, once: UUID, producer: str) -> Enqueued:
-    """Start a schedule's task now; its next time stays. Repeating it with the same `once` does not.
+    """Start a schedule's task now; its next time stays.
 
-    Raises ScheduleNotFound, and the errors of `pipeline.background.start.start_tasks`.
+    Repeating it with the same `once` starts nothing more. Raises ScheduleNotFound, and the errors
+    of `pipeline.background.start.start_tasks`.
     """
     schedule = schedule_of_company(company_id, schedule_id)
     request = TaskRequest(

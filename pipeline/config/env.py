@@ -82,9 +82,9 @@ LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
 MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
 SITE_URL: str = _env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 EMAIL_BACKEND: str = _env.str("EMAIL_BACKEND", default="")
-# How many emails of imports and closed lines go out in a minute; the others are not held back.
+# How many emails about imports and closed lines are sent per minute; others are not limited.
 EMAIL_RATE_PER_MINUTE = _env.at_least("EMAIL_RATE_PER_MINUTE", 600)
-# Whether emails are kept on this machine and shown at /dev/mail/. Only if none is sent.
+# Whether emails are kept on this machine and shown at /dev/mail/. Only if none are sent.
 DEV_MAIL: bool = not (DATABASE_URL or EMAIL_BACKEND or _env.str("EMAIL_URL", default=""))
 STATIC_ROOT = Path(_env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
 # With the embedded database, static files come from the source folders, which developers edit.
@@ -114,7 +114,7 @@ _RATES = {
 }
 # How many tasks may wait before companies cannot start more.
 TASK_BACKLOG_LIMIT = _env.at_least("TASK_BACKLOG_LIMIT", 100_000)
-# How many of them may belong to one company, so that none takes all the room.
+# How many of them may belong to one company, so that no company takes all the room.
 TASK_BACKLOG_PER_COMPANY = _env.at_least("TASK_BACKLOG_PER_COMPANY", 10_000)
 # How many bytes of waiting imports and download files a company may have.
 FILE_BYTES_PER_COMPANY = _env.at_least("FILE_BYTES_PER_COMPANY", 512 * 2**20)
@@ -133,7 +133,7 @@ SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")
 ALIVE_FILE: str = _env.str("ALIVE_FILE", default="")
 # How many seconds a company's decision can be undone before it takes effect.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
-# In how many days a company is to answer somebody who asked it to look at an end again.
+# How many days a company has to answer someone who asked it to look at an end again.
 CONTEST_DAYS = _env.at_least("CONTEST_DAYS", 14)
 # Turn off for a pooler in transaction mode without prepared statements.
 PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)
@@ -182,7 +182,7 @@ def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
             networks.append(ip_network(text, strict=False))
         except ValueError:
             raise ImproperlyConfigured(
-                f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7; {text!r} is none."
+                f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7, not {text!r}."
             ) from None
     return networks
 
@@ -191,7 +191,7 @@ def secret_key_from_env() -> str:
     """Return SECRET_KEY, or with the embedded database a key that is kept in a file.
 
     Raises ImproperlyConfigured if the key is weak, or missing with DATABASE_URL: a generated key
-    would differ between processes and sign everybody out at each restart.
+    would differ between processes and sign everyone out at each restart.
     """
     if given := _env.str("SECRET_KEY", default=""):
         return _strong_secret_in_env("SECRET_KEY", given)

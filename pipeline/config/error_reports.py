@@ -1,7 +1,8 @@
-"""Reports of errors to Sentry, or to a server that speaks its protocol. No personal data leaves.
+"""Reports of errors to Sentry, or to a server that speaks its protocol.
 
-A report says which code failed, not with which values: messages of exceptions can quote a row, and
-requests hold names. The ids on it lead to the log lines, which have the rest.
+No personal data leaves the site. A report says which code failed, but not the values: messages of
+exceptions can quote a row, and requests hold names. Its ids lead to the log lines, which have the
+rest.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def error_report(event: Any, _hint: Any) -> Any:
     report = {name: event[name] for name in KEPT if name in event}
     fields = log_fields()
     report["tags"] = {name: str(fields[name]) for name in KEPT_IDS if fields.get(name)}
-    # The text as it stands in the code, without the values put into it.
+    # The text as in the code, without the values put into it.
     report["logentry"] = {"message": (event.get("logentry") or {}).get("message", "")}
     failures = (event.get("exception") or {}).get("values") or []
     report["exception"] = {"values": [strip_values_of_error_report(each) for each in failures]}

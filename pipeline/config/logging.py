@@ -24,7 +24,7 @@ def hide_secrets_in_log(text: str) -> str:
 
 
 def is_expected_log_record(record: logging.LogRecord) -> bool:
-    """Return whether a traceback is of no use: after a refusal, or for a lock that was not free."""
+    """Return whether a traceback is useless: after a refusal, or for a lock that was not free."""
     status, error = getattr(record, "status_code", None), (record.exc_info or (None, None))[1]
     is_refusal = isinstance(status, int) and status < HTTPStatus.INTERNAL_SERVER_ERROR
     cause = getattr(error, "__cause__", None)

@@ -35,5 +35,5 @@ def former_receipt_key_from_text(text: str) -> bytes:
 
 
 def receipt_key_id(public_key: bytes) -> str:
-    """Return the name of a public key, by which a receipt says who signed it."""
+    """Return the name of a public key, with which a receipt says who signed it."""
     return sha256(public_key).hexdigest()[:16]

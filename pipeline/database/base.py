@@ -21,7 +21,8 @@ TRUSTED_SECONDS = 1.0
 class _StandbyErrors(DatabaseErrorWrapper):
     """Django's translation of errors; a server that takes no writes counts as away.
 
-    During a failover, connections reach a standby that is not the primary yet, or no longer. A
+    During a failover, connections can reach a standby that is not the primary yet, or is no
+    longer. A
     write in a transaction that was declared to be READ ONLY stays a mistake of the program.
     """
 

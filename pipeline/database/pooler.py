@@ -1,4 +1,4 @@
-"""Poolers in transaction mode: what requests miss through one, and what must not go through one."""
+"""Poolers in transaction mode: faults of one for requests, and work that must bypass one."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def pooler_faults() -> Iterator[str]:
 
 
 def refuse_unfit_pooler_addresses() -> None:
-    """Refuse to start a web server whose addresses cannot work. Raises ImproperlyConfigured.
+    """Refuse to start a web server whose addresses cannot work.
 
-    A database that is away is no reason.
+    Raises ImproperlyConfigured, but not if the database is away.
     """
     try:
         refuse_to_listen_at_pooled_address()

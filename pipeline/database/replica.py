@@ -1,11 +1,11 @@
 """Reads from a streaming replica: the one place that chooses between it and the primary.
 
 A function that only reads is marked with `reads_replica`. It runs on the replica if that has
-replayed everything that was committed before the function was called, whoever committed it. So a
-client that has just changed something, or was told of a change, reads it. Otherwise, and whenever
-the replica fails or follows another history than the primary, the function runs on the primary.
-It can be ahead: it may replay a change that the primary confirms only once its synchronous standby
-has it. What must not show such a change is not marked.
+replayed everything that anyone committed before the call. So a client that has just made a change,
+or been told of one, reads it. Otherwise, and whenever the replica fails or follows another history
+than the primary, the function runs on the primary. The replica can be ahead: it may replay a
+change that the primary confirms only once its synchronous standby has it. Functions that must not
+show such a change are not marked.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WAIT_SECONDS = 0.05
 LAG_REST_SECONDS, FAILURE_REST_SECONDS = 1.0, 5.0
 STEP_SECONDS = 0.001
 # The place that a commit has waited for (with synchronous_commit = off, commits wait for nothing),
-# what tells this server's history from others', and the newest event.
+# the identity of this server's history, and the newest event.
 _COMMITTED = """
 SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
             THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END::text,
@@ -79,7 +79,7 @@ READS = Counter(
 
 
 class Committed(NamedTuple):
-    """A place in the primary's log, and the history that it is a place in."""
+    """A place in the primary's log, and the history that it belongs to."""
 
     lsn: str
     system: int
@@ -92,7 +92,8 @@ class Committed(NamedTuple):
 class ReplicaState(Enum):
     """Result of comparing a replica with the primary. A STRANGER follows another history.
 
-    On a FORMER_TIMELINE, it has the same events, but does not yet say that it follows the primary.
+    On a FORMER_TIMELINE, it has the same events, but does not report yet that it follows the
+    primary.
     """
 
     CURRENT = auto()
@@ -130,8 +131,8 @@ def primary_without_replica() -> Iterator[None]:
 def replica_if_current() -> Iterator[bool]:
     """Read from the replica in the block if there is one and it is current, and yield whether.
 
-    Inside a transaction, everything goes on there. If the replica fails in the block, its error is
-    raised, and the next blocks read from the primary.
+    Inside a transaction, everything continues there. If the replica fails in the block, its error
+    is raised, and the next blocks read from the primary.
     """
     usual: Any = connections[DEFAULT_DB_ALIAS]
     if REPLICA not in settings.DATABASES or _only_primary.get():
@@ -207,7 +208,7 @@ def _stop_reading_replica(replica: Any, reason: object) -> None:
 
 
 def committed_place_for_replica() -> Committed:
-    """Return the place in the primary's log that holds everything that is committed.
+    """Return the place in the primary's log up to which everything is committed.
 
     Raises django.db's errors, also if the server is in recovery.
     """
@@ -221,9 +222,9 @@ def state_of_replica(replica: Any, committed: Committed) -> ReplicaState:
     """Tell whether the replica has replayed the log up to a place, after a short wait for it.
 
     A server can have replayed a place with the same number in another history: after a restore,
-    or after the promotion of a standby that lacked the end. Therefore system and timeline have to
-    be the primary's, the primary's newest event has to be there, and, once after each start of
-    either server, the replica's newest event on the primary.
+    or after the promotion of a standby that lacked the end. So its system and timeline must be the
+    primary's, and it must have the primary's newest event. Once after each start of either server,
+    the primary must also have the replica's newest event.
 
     Raises django.db's errors if it does not answer.
     """
@@ -241,7 +242,7 @@ def state_of_replica(replica: Any, committed: Committed) -> ReplicaState:
             if has_reached and has_newest and _is_history_shared(cursor, committed, started):
                 return ReplicaState.CURRENT
             if time.monotonic() >= end:
-                # This look began after the place was reached, and misses what was there.
+                # This check began after the place was reached, and misses what was there.
                 return ReplicaState.STRANGER if had_reached else ReplicaState.BEHIND
             had_reached = has_reached
             time.sleep(STEP_SECONDS)

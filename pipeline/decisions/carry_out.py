@@ -1,4 +1,4 @@
-"""Carrying out a decision when it is due: each person's is a move and an event of its own."""
+"""Carrying out a decision when it is due, with a separate move and event for each person."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def carry_out_decision(
 ) -> None:
     """Decide on the remaining people of a decision, one after the other, each in a transaction.
 
-    Those who hold no seat come first: nobody is offered a seat here and then decided on as well.
+    People without a seat come first, so that nobody is offered a seat and then decided on as well.
     Safe to run again and at the same time: the service knows each person's decision by the item's
-    id. People on whom it was undone are left out, and refusals are stored. `after_each` is called
+    id. People for whom it was undone are left out, and refusals are stored. `after_each` is called
     with the numbers of people done and in all. Raises django.db.OperationalError if the line is too
     busy, and ClockMoving; it can then be called again. Must not be called inside a transaction.
     """
@@ -64,7 +64,7 @@ def carry_out_decision(
 
 
 def give_up_carrying_out(decision_id: UUID) -> None:
-    """Refuse what could not be carried out, so that people can be decided on again."""
+    """Refuse the decisions that could not be carried out, so that people are free for others."""
     left = DecisionItem.objects.filter(decision_id=decision_id, state__in=OPEN)
     left.update(state=State.REFUSED, problem=DecisionItem.Problem.SITE)
     finish_carrying_out(decision_id)
@@ -72,7 +72,7 @@ def give_up_carrying_out(decision_id: UUID) -> None:
 
 @transaction.atomic(durable=True)
 def finish_carrying_out(decision_id: UUID) -> None:
-    """Note that a decision has taken effect on everybody on whom it could."""
+    """Note that a decision has taken effect wherever it could."""
     decision = PendingDecision.objects.select_for_update().get(id=decision_id)
     states = list(decision.items.values_list("state", flat=True))
     if decision.finished_at is None and not {*OPEN} & {*states}:

@@ -20,12 +20,12 @@ from pipeline.line.signals import committed
 from pipeline.models import Application, DecisionItem, PendingDecision
 from tasks.enqueue import enqueue
 
-# Up to how many people are decided on within the request, if decisions are not delayed.
+# The most people who are decided on within the request, if decisions are not delayed.
 MOST_AT_ONCE = 20
 MOST_PEOPLE = 500
-# Before other work: somebody looks at the clock.
+# Before other work: people are watching the clock.
 PRIORITY = 5
-# How much later a task looks after what a request carries out itself, in case that fails.
+# How much later a task checks what a request carries out itself, in case that fails.
 RESCUE_AFTER = timedelta(seconds=5)
 
 State, Problem = DecisionItem.State, DecisionItem.Problem
@@ -43,12 +43,12 @@ def make_decision(
 ) -> PendingDecision:
     """Store a company's decision on some of a job's applications; a task carries it out when due.
 
-    Until then, no other decision on these people can be made here; the API can still decide. Those
-    for whom it is not possible, or on whom another decision is pending, are stored as refused.
-    Applications of other jobs are left out. Making it again under the same id changes nothing. If
-    the site does not delay decisions, a small one has taken effect when this returns, unless the
-    line is too busy: then the task follows. Raises JobNotFound if the id is that of another job's
-    decision. Must not be called inside a transaction.
+    Until then, no other decision on these people can be made here; the API can still decide.
+    People for whom it is not possible, or for whom another decision is pending, are stored as
+    refused. Applications of other jobs are left out. Making it again under the same id changes
+    nothing. If the site does not delay decisions, a small one has taken effect when this returns,
+    unless the line is too busy: then the task follows. Raises JobNotFound if the id is that of
+    another job's decision. Must not be called inside a transaction.
     """
     with transaction.atomic(durable=True):
         delay = timedelta(seconds=settings.DECISION_UNDO_SECONDS)
@@ -83,7 +83,7 @@ def make_decision(
 def _store_items_of_made_decision(
     decision: PendingDecision, application_ids: Sequence[UUID]
 ) -> int:
-    """Store the people in the given order, and return on how many the decision waits."""
+    """Store the people in the given order, and return for how many the decision waits."""
     move = DECISIONS[Outcome(decision.outcome)]
     people = Application.objects.filter(job_id=decision.job_id, id__in=application_ids)
     statuses = dict(people.values_list("id", "status"))
@@ -107,9 +107,9 @@ def _store_items_of_made_decision(
 
 
 def undo_decision(*, decision_id: UUID, job_id: UUID, actor: Actor) -> int:
-    """Take a decision back for everybody on whom it has not taken effect; return how many.
+    """Undo a decision for everyone on whom it has not taken effect; return how many.
 
-    Undoing twice returns 0. Raises DecisionTooLate if it has taken effect on everybody.
+    Undoing twice returns 0. Raises DecisionTooLate if it has taken effect on everyone.
     """
     with transaction.atomic(durable=True):
         decisions = PendingDecision.objects.select_for_update().filter(job_id=job_id)

@@ -12,7 +12,7 @@ from tasks.retry import Backoff
 
 
 def give_up_decision_in_task(payload: dict[str, Any], _context: Context) -> None:
-    """Refuse what was left when the last attempt failed."""
+    """Refuse the remaining decisions when the last attempt has failed."""
     give_up_carrying_out(UUID(payload["decision"]))
 
 

@@ -1,4 +1,4 @@
-"""Contests: what somebody can ask a company to look at again, and the answers. Pure.
+"""Contests: requests to look again at an application's end, and the answers. Pure.
 
 The company answers within a stated time, which is a setting. The log holds these codes, never the
 texts.
@@ -65,7 +65,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 def cleaned_text(text: str) -> str | None:
     """Return a text in normal form (NFC), with plain line ends; None if it cannot be kept.
 
-    That is so if it has control characters, or more than TEXT_LENGTH characters in normal form.
+    It cannot if it has control characters, or more than TEXT_LENGTH characters in normal form.
     """
     plain = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
     return None if _CONTROL.search(plain) or len(plain) > TEXT_LENGTH else plain

@@ -1,9 +1,9 @@
-"""Draw of a line's order by lot: a rule that anybody can follow with a calculator. Pure.
+"""Draw of a line's order by lot, by a rule that anyone can follow with a calculator. Pure.
 
 The seed is SHA-256 over the hash of the log's last event before the draw, followed by the time at
-which the draw was recorded, in microseconds. So whoever writes the last event before it does not
-know the seed. People stand in the ascending order of SHA-256 over the seed's 32 bytes, followed by
-the 32 characters of their opaque id.
+which the draw was recorded, in microseconds. So the person who causes the last event before it
+does not know the seed. People stand in ascending order of SHA-256 over the seed's 32 bytes,
+followed by the 32 characters of their opaque id.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def check_draw_time(draw_at: datetime | None, now: datetime) -> None:
 def opaque_id_in_draw(job_id: UUID, application_id: UUID) -> str:
     """Return the id of an application in its job's log without names.
 
-    Whoever knows an application's id can find it there. Ids are random, so nobody can guess them.
+    People who know an application's id can find it there. Ids are random, so nobody can guess
+    them.
     """
     return sha256(f"{job_id}:{application_id}".encode()).hexdigest()[:32]
 
@@ -46,7 +47,10 @@ def draw_seed(head: bytes, at: str) -> bytes:
 
 
 def drawn_order(seed: bytes, job_id: UUID, applications: Iterable[UUID]) -> list[UUID]:
-    """Return the ids of applications in their order by lot. The order that they come in is moot."""
+    """Return the ids of applications in their order by lot.
+
+    Their original order does not matter.
+    """
 
     def lot_in_draw(application_id: UUID) -> bytes:
         return sha256(seed + opaque_id_in_draw(job_id, application_id).encode()).digest()

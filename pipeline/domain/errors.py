@@ -43,7 +43,7 @@ class ImportFileRefused(LineError):
 
 class FilesFull(LineError):
     message = (
-        "Your company's waiting imports and download files already use {used} of {limit} "
+        "The waiting imports and download files of your company already use {used} of {limit} "
         "bytes. Wait until imports have ended or files have expired."
     )
 
@@ -245,7 +245,7 @@ class ClockAtItsEnd(LineError):
 
 
 class TooManyAdvances(LineError):
-    message = "You have already moved this sandbox's clock {limit} times, which is the limit."
+    message = "You have already moved this clock {limit} times, which is the limit."
 
 
 class SandboxFull(LineError):
@@ -276,7 +276,7 @@ class ReceiptNotReady(LineError):
 
 
 class LogReadersBusy(LineError):
-    message = "Another of your company's long logs is being read. Try again when that has finished."
+    message = "Another long log of your company is being read. Try again when that has finished."
 
 
 class VerifierBusy(LineError):

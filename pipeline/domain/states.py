@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pipeline.domain.errors import IllegalMove
 
-# The longest time for which somebody who waits can ask for no seat.
+# The longest time for which someone who waits can ask for no seat.
 DEFER_WITHIN = timedelta(days=60)
 # The longest time for which a yes in advance holds.
 ACCEPT_WITHIN = timedelta(days=14)
@@ -228,8 +228,8 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
 def status_after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
     """Return the status after a move. A status of None means a new application. Raises IllegalMove.
 
-    `verified`: whether the application is. Unverified ones get no seat, so they miss,
-    defer, accept, pass and contest none, and only they can be verified.
+    `verified`: whether the application is verified. Unverified ones get no seat, so they cannot
+    miss, defer, accept, pass or contest one, and only they can be verified.
     """
     to = MOVES.get((status, move))
     of_unverified = move in (Move.VERIFY, Move.EXPIRE)
@@ -274,7 +274,7 @@ class Reason(StrEnum):
     IMPORT_UNDONE = "IMPORT_UNDONE"  # the import that added the person was undone
 
 
-# The reasons that somebody who decides can choose.
+# The reasons that someone who decides can choose.
 CHOSEN_REASONS = tuple(each for each in Reason if each is not Reason.IMPORT_UNDONE)
 
 

@@ -60,6 +60,6 @@ def _export_in_task(what: str, payload: dict[str, Any], context: Context) -> dic
         raise Fatal(str(error)) from None
     except StoredFileNotFound:
         raise Retry(
-            "somebody was erased meanwhile; the file is written again", after_seconds=1
+            "someone was erased meanwhile; the file is written again", after_seconds=1
         ) from None
     return {"file_id": str(file.id), "rows": file.rows} if file else None

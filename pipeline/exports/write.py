@@ -45,9 +45,9 @@ def write_export(
     """Write a job's `applications` or `log` as `csv` or `jsonl`, as of one instant.
 
     Returns the file, or None after a cancellation, which leaves no file. A task has one file:
-    writing again replaces what an earlier attempt left. Raises JobNotFound, also for another
+    writing again replaces the output of an earlier attempt. Raises JobNotFound, also for another
     company's job. Raises StoredFileNotFound if the file was removed while it was written, because
-    somebody who may be in it was erased: start again.
+    someone who may be in it was erased: start again.
     """
     job = read_job(job_id)
     if job.company_id != company_id:

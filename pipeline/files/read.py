@@ -27,7 +27,7 @@ def read_stored_file(company_id: UUID, file_id: UUID) -> StoredFile:
 def read_file_pieces(file_id: UUID) -> Iterator[bytes]:
     """Yield a file part by part, with one part in memory and one short query each.
 
-    Raises StoredFileNotFound if the file is removed while it is read (it expired, or somebody in it
+    Raises StoredFileNotFound if the file is removed while it is read (it expired, or someone in it
     was erased), so that a partial download is not taken for the whole.
     """
     parts = StoredPart.objects.filter(file_id=file_id).order_by("number")

@@ -1,6 +1,6 @@
 """Storage of files in the database, in parts that end at line ends.
 
-A part has at most PART_BYTES (a longer line is a part of its own), and only one is held in memory.
+A part has at most PART_BYTES (a longer line is a separate part), and only one is held in memory.
 Every line lies within one part, so parts can be searched for an address.
 """
 
@@ -55,7 +55,7 @@ class FileWriter:
     """Writer of a file for a company, which can download it after `finish`.
 
     Each part is committed separately unless the caller has an open transaction. Begin a file of
-    people before reading them: erasing somebody removes every file that is being written, and the
+    people before reading them: erasing someone removes every file that is being written, and the
     writer then raises StoredFileNotFound (start again).
     """
 

@@ -23,17 +23,17 @@ from pipeline.forecast.waits import (
 from pipeline.models import Application, Event, ForecastStatement, JobForecast
 from pipeline.selectors.applications import position_of_application_place
 
-# The history that a forecast is made from.
+# The history on which a forecast is based.
 LONGEST_HISTORY = timedelta(days=180)
 MOST_EVENTS = 50_000
-# How many lines one run of the scheduler looks at, those that waited longest first.
+# How many lines one run of the scheduler covers; those that waited longest come first.
 JOBS_AT_ONCE = 200
 # How many waiting people of a line get a statement on one day.
 STATEMENTS_A_DAY = 20
-# How many of a job's last statements the share that came true is made of, and the fewest.
+# How many of a job's last statements the share of true ones is based on, and the fewest.
 COUNTED, FEWEST_COUNTED = 200, 20
 KEPT = timedelta(days=365)
-# An older forecast is not shown: the line may be another one by now.
+# An older forecast is not shown: the line may have changed by now.
 OLDEST_SHOWN = timedelta(days=1)
 
 
@@ -146,7 +146,7 @@ def _forecast_to_state(job: Job, now: datetime) -> JobForecast:
 
 
 def _turns_to_state_forecasts(job_id: UUID) -> list[Turn]:
-    """Return the history of a line, in order. A long one is not read, but no forecast is made."""
+    """Return the history of a line, in order. A long one is not read and gets no forecast."""
     events = Event.objects.filter(job_id=job_id, application_id__isnull=False).order_by("seq")
     columns = ("at", "application_id", "event", "to_status", "data")
     turns = []
@@ -160,7 +160,7 @@ def _turns_to_state_forecasts(job_id: UUID) -> list[Turn]:
 
 
 def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
-    """Store what the pages say to people who wait, once a day for each; return how many."""
+    """Store the forecasts shown to people who wait, once a day for each; return how many."""
     known = _known_forecasts_to_state(row)
     if not known:
         return 0
@@ -169,7 +169,7 @@ def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
     waiting = Application.objects.filter(
         job_id=job.id, status=Status.WAITLIST, verify_by__isnull=True
     ).exclude(id__in=today.values("application_id"))
-    # Nothing is said to people who put their turn off.
+    # People who put their turn off get no forecast.
     waiting = waiting.exclude(not_before__gt=now).filter(pass_next=False)
     made = []
     for person in waiting.order_by("?")[: max(0, room)]:

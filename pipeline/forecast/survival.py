@@ -1,4 +1,7 @@
-"""Survival curves by Kaplan and Meier: how long people wait, with those who still wait. Pure."""
+"""Survival curves by Kaplan and Meier: how long people wait, including those still waiting.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import NamedTuple
 
 
 class Wait(NamedTuple):
-    """A wait of some seconds. It ended with an offer, or was still going on when last seen."""
+    """A wait of some seconds. It ended with an offer, or was still running when last seen."""
 
     seconds: int
     is_over: bool
@@ -17,9 +20,9 @@ class Wait(NamedTuple):
 def survival_quantiles(waits: Collection[Wait], shares: Collection[float]) -> list[int | None]:
     """Return the seconds within which each share of people is offered a seat.
 
-    A wait that was cut off (the person left, or still waits) counts as long as it was seen, so it
-    makes the others' shares larger, never smaller: leaving it out would average only over those
-    who got a seat. A share that the curve does not reach is None.
+    A wait that was cut off (the person left, or is still waiting) counts for as long as it was
+    seen, so it makes the others' shares larger, never smaller. Without it, the average would cover
+    only those who got a seat. A share that the curve does not reach is None.
     """
     offered = Counter(wait.seconds for wait in waits if wait.is_over)
     ended = Counter(wait.seconds for wait in waits)

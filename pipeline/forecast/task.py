@@ -13,7 +13,7 @@ EVERY_TEN_MINUTES = "*/10 * * * *"
 
 @site_task(key=KEY, timeout_seconds=540)
 def update_forecasts_in_task(_: Context) -> dict[str, int]:
-    """Make the forecasts anew, and note which of the earlier ones came true."""
+    """Make new forecasts, and note which of the earlier ones came true."""
     return update_forecast_statements()
 
 

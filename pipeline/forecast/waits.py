@@ -10,10 +10,10 @@ from uuid import UUID
 
 from pipeline.forecast.survival import Wait, survival_quantiles
 
-# At how many past moments it looks who stood at a position.
+# The number of past moments at which it looks at who stood at a position.
 MOMENTS = 400
-# What a forecast needs at least: that many different people who stood there and were then offered
-# a seat.
+# A forecast needs at least this many different people who stood there and were then offered a
+# seat.
 FEWEST_OFFERS = 20
 # The positions for which a forecast is made. One in between is interpolated.
 POSITIONS = (*range(1, 21), *range(25, 100, 5), *range(100, 501, 25))
@@ -28,7 +28,7 @@ class Turn(NamedTuple):
     # The place in the order while they wait and are verified; None otherwise.
     place: tuple[int, int] | None
     is_offer: bool
-    # They asked for a later turn: from here on, the wait is of their own making.
+    # They asked for a later turn: from here on, they wait by choice.
     is_deferral: bool = False
 
 
@@ -62,9 +62,9 @@ def forecast_waits_of_line(
 ) -> dict[int, Forecast]:
     """Return the forecast for each position for which there is enough evidence.
 
-    At evenly spread moments since `start`, it looks who stood at the position, and how long they
-    then waited for an offer. Whoever left, deferred, or still waits, was seen only for a
-    part of it.
+    At evenly spread moments since `start`, it looks at who stood at the position, and how long
+    they then waited for an offer. Of people who left, deferred or are still waiting, only part of
+    the wait was seen.
     """
     # When each application stopped waiting, in order, and whether it was for an offer.
     ends: dict[UUID, list[tuple[float, bool]]] = {}

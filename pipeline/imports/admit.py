@@ -1,4 +1,4 @@
-"""Admission of imported people to a job's line: many under one lock, by the same rules as applying.
+"""Admission of imported people to a job's line: many under one lock, by the rules for applying.
 
 A batch is one transaction: its rows leave the file, become applications or refusals, and are
 counted. So wherever a process dies, every committed row was imported once, and the next run

@@ -1,4 +1,4 @@
-"""Check of an imported file before anybody is admitted."""
+"""Check of an imported file before anyone is admitted."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class ImportProgress:
 
     @property
     def undo_until(self) -> datetime:
-        """Return until when the import can be undone, if it has ended and added somebody."""
+        """Return until when the import can be undone, if it has ended and added someone."""
         return (self.run.finished_at or self.stopped_at or self.run.file.created_at) + UNDO_WITHIN
 
     @property

@@ -40,7 +40,7 @@ LEFT_WORDS = {
     NOT_REACHED: "The import has not reached this row.",
     "JOB_PAUSED": "The job was paused before this row was imported.",
     "JOB_CLOSED": "The job was closed before this row was imported.",
-    "JOB_FULL": "The job's log was full before this row was imported.",
+    "JOB_FULL": "The job’s log was full before this row was imported.",
 }
 
 

@@ -84,7 +84,7 @@ def _earlier_start_of_import(company_id: UUID, file_id: UUID | None) -> Enqueued
 def start_checked_import(
     *, company_id: UUID, import_id: UUID, actor: Actor, producer: str
 ) -> Enqueued | None:
-    """Start the import of a file that was only checked so far. None if it has been started.
+    """Start the import of a file that has only been checked. None if it has been started.
 
     `actor` is the member whom the log will name. Raises StoredFileNotFound, and the errors of
     `start_tasks`.

@@ -38,8 +38,8 @@ _SCHEMA = {
 def import_applications_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """Import the rest of a file. Returns the numbers of accepted, refused and remaining rows.
 
-    If told to stop, it ends between two batches, and imported rows stay. The emails to these people
-    are tasks of their own, written with each batch.
+    If told to stop, it ends between two batches, and imported rows stay. The emails to these
+    people are separate tasks, written with each batch.
     """
 
     def report_import_in_task(run: ImportRun) -> None:
@@ -61,7 +61,7 @@ def import_applications_in_task(payload: dict[str, Any], context: Context) -> di
     schema=_SCHEMA,
 )
 def check_import_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Check a file without admitting anybody. Returns the numbers of good and refused rows."""
+    """Check a file without admitting anyone. Returns the numbers of good and refused rows."""
 
     def report_check_in_task(run: ImportRun) -> None:
         context.progress(run.next_row, run.total_rows, f"{run.refused:,} would be refused")

@@ -1,4 +1,4 @@
-"""Undo of an import: the people whom it added and who have not acted since are removed again."""
+"""Undo of an import: the people whom it added and who have not acted since are removed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tasks.enqueue import Enqueued, enqueue
 security = logging.getLogger("security")
 
 UNDO = "applications.undo_import"
-# How many people leave in one transaction, which holds the job's lock meanwhile.
+# How many people leave in one transaction, which holds the job's lock all that time.
 SLICE = 200
 
 # People whom an import added, who are still in the line and have not acted, nor has the company
@@ -54,8 +54,8 @@ def start_undo_of_import(
 ) -> Enqueued | None:
     """Start to undo an import that has ended. None if it is being undone, or was.
 
-    The import cannot go on afterwards. An undo that was cancelled or failed can be started again.
-    Raises StoredFileNotFound, ImportUndoTooLate.
+    The import cannot continue afterwards. An undo that was cancelled or failed can be started
+    again. Raises StoredFileNotFound, ImportUndoTooLate.
     """
     with transaction.atomic(durable=True):
         try:

@@ -23,7 +23,7 @@ security = logging.getLogger("security")
 
 PREFIX = "nilp_"
 SHORTEST_SECONDS, USUAL_SECONDS, LONGEST_SECONDS = 30, 300, 900
-# How many tokens of one key for one person are valid at a time. Another one ends the oldest.
+# How many tokens of one key for one person are valid at a time. A further one ends the oldest.
 MOST_AT_ONCE = 20
 
 

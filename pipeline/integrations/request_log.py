@@ -2,8 +2,8 @@
 
 A request only leaves a note in memory; a thread writes the notes, once a second. A process that
 crashes loses its last second. While the database is away, notes wait; beyond MOST_WAITING they are
-dropped and counted. No note holds a body, a query or a credential. Answers 429 leave none: they are
-cheap to provoke, and no rate limits their number.
+dropped and counted. No note holds a body, a query or a credential. Answers with 429 leave none:
+they are cheap to provoke, and no rate limits their number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 # How many notes a process keeps in memory, how many one statement writes, and how often.
 MOST_WAITING, BATCH, GAP_SECONDS = 10_000, 1_000, 1.0
-# After how long without a note the thread ends, and closes its connection.
+# The time without a note after which the thread ends and closes its connection.
 IDLE_SECONDS = 15.0
 # How long an ending process waits for its last notes to be written.
 FLUSH_SECONDS = 1.0
@@ -152,7 +152,7 @@ class RequestLog:
         return written
 
     def flush(self, seconds: float = FLUSH_SECONDS) -> bool:
-        """Have everything written, up to a timeout. Returns whether it was."""
+        """Wait until everything is written, up to a timeout. Returns whether it was."""
         end = time.monotonic() + seconds
         while self._waiting or self._writing.locked():
             if time.monotonic() >= end:

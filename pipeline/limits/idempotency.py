@@ -2,8 +2,8 @@
 
 A claim is taken before the work and settled after it, each in its own commit that does not wait for
 the disk. If a database crash loses one, the id of the created row (see `IdempotencyClaim.row_id`)
-still identifies it, because the log on disk keeps the order of commits. Then a retry is answered
-from the row as it is now: that is the same effect, but perhaps not the same answer.
+still identifies it, because the log on disk keeps the order of commits. A retry is then answered
+from the row as it is now: the effect is the same, but perhaps not the answer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEASE_SECONDS = 60
 # How many settlements wait in a process for a database that is away, and how long between attempts.
 # Without them, each of these requests could be sent again only when its claim has expired.
 MOST_UNSETTLED, RETRY_SECONDS = 1_000, 0.5
-# One that waits for a lock of its own row waits so long, and the others with it.
+# One that waits for its row's lock waits this long, and the others with it.
 SETTLEMENT_LOCK_MS = 50
 
 # Claims a key that is new, expired, released, or whose request was lost; otherwise returns no row.
@@ -185,9 +185,9 @@ def _execute_idempotency_statement(statement: str, parameters: dict[str, Any]) -
 class UnsettledIdempotencyClaims:
     """Settlements of this process that wait for the database; a thread writes them.
 
-    Each is dropped when its claim has expired, or if it can never be written. One that fails for a
-    reason of its own, such as a locked row, does not hold up the others. A later attempt that took
-    over the claim is not affected: the statements name the run.
+    Each is dropped when its claim has expired, or if it can never be written. One that fails by
+    itself, for example because its row is locked, does not hold up the others. A later attempt
+    that took over the claim is not affected: the statements name the run.
     """
 
     def __init__(self) -> None:
@@ -200,7 +200,7 @@ class UnsettledIdempotencyClaims:
         self._thread: threading.Thread | None = None
 
     def note_statement(self, statement: str, parameters: dict[str, Any]) -> None:
-        """Write this as soon as the database is back. Never waits for it."""
+        """Queue this to be written as soon as the database is back. Never waits for it."""
         with self._guard:
             self._waiting.append((time.monotonic() + LEASE_SECONDS, statement, parameters))
             if self._thread is None:

@@ -72,9 +72,10 @@ def admit(
 def _check_new_application(
     job: LockedJob, history: History, actor: Actor, *, verified: bool
 ) -> None:
-    """Refuse another application of somebody in line or decided on, and one to a full draw.
+    """Refuse a second application by someone in line or decided on, and one to a full draw.
 
-    Whoever has not proved the address learns that a draw is full before whether it is in line.
+    The check of a full draw comes first: otherwise, people who have not proved the address would
+    learn whether it is in line.
     """
     is_full = job.awaits_draw and job.waitlist_count >= draw.MOST_IN_DRAW
     if is_full and not (history.live and verified):

@@ -1,7 +1,7 @@
 """Clock of a company: the database's, or in a sandbox one that is ahead of it.
 
-The company's row holds how far; each of its jobs has a copy on its hot row, so that a change of a
-line reads it under the lock that it takes anyway. Only here are both kept equal.
+The company's row holds the offset. Each of its jobs has a copy on its hot row, so that a change of
+a line reads it under the lock that it takes anyway. Only this module keeps the two equal.
 """
 
 from __future__ import annotations

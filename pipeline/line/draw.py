@@ -16,7 +16,7 @@ from pipeline.line.moves import make_job_move, make_move
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.line.write import write
 
-# Everybody on the waitlist.
+# Everyone on the waitlist.
 _READ_ALL_WAITING = f"""
 SELECT {", ".join(sql.APPLICATION)} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST'
@@ -24,11 +24,12 @@ WHERE job_id = %(job)s AND status = 'WAITLIST'
 
 
 def draw_if_due(job: LockedJob) -> int | None:
-    """Draw and write the order of everybody on the waitlist, once; return the draw's seq, or None.
+    """Draw and write the order of everyone on the waitlist, once; return the draw's seq, or None.
 
-    One event names the seed, which comes from the chain's head before it and its time. Then each
-    person is placed by an event of their own, in the drawn order. Unverified people are placed too:
-    they keep the place until they prove the address. A draw that is not due makes the job due then.
+    One event names the seed, which is computed from the chain's head before it and from its time.
+    Then a separate event places each person, in the drawn order. Unverified people are placed too:
+    they keep the place until they prove the address. A draw that is not due makes the job due
+    then.
     """
     if not job.awaits_draw or job.draw_at is None or job.status is JobStatus.DRAFT:
         return None

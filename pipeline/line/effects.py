@@ -1,7 +1,7 @@
 """Effects of a move on the application's own row, besides its status; and the order of the line.
 
 The order is (ticket, tie), given under the job's lock. Only a draw by lot gives
-everybody a new one.
+everyone a new one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _IN_PLACE = (
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     """Update the rest of an application's row after a move that has set its new status.
 
-    The caller of an extension has already set the new deadline, that of a wish what it wants, that
-    of a reinstatement everything that the miss had changed, that of a draw the new place, and that
-    of a pass the place before the offer.
+    The caller has already set the rest: for an extension the new deadline, for a wish its fields,
+    for a reinstatement everything that the miss had changed, for a draw the new place, and for a
+    pass the place before the offer.
     """
     if move in _IN_PLACE:  # the place stays, or was set
         application.verify_by = (move is Move.PLACE and application.verify_by) or None
@@ -49,7 +49,7 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
 
 
 def change_status_as_effect(job: LockedJob, application: Application, move: Move) -> None:
-    """Update what changes with the status, or with a turn."""
+    """Update the fields that change with the status, or with a turn."""
     if move is Move.PASS:  # no miss; the cool-down lets the next in line have the seat
         application.passes_used += 1
         application.passed_at = job.now

@@ -17,10 +17,10 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     """Offer every free seat of an open job to the first eligible people, and return the number.
 
     Each promotion names as its cause the event that opened its seat, oldest first, or else
-    `cause_seq`; also the plan, if the seat was planned. Who asked to pass this turn passes it, and
-    that is the cause of the promotion into the same seat. If seats stay free because everyone
-    who waits is in a cool-down or has deferred, the job becomes due when the first of these may
-    end. In a sandbox, a full log promotes nobody, nor does anything before a draw.
+    `cause_seq`; also the plan, if the seat was planned. People who asked to pass this turn pass
+    it; this event is the cause of the promotion into the same seat. If seats stay free because
+    everyone who waits is in a cool-down or has deferred, the job becomes due when the first of
+    these may end. Nobody is promoted before a draw, or in a sandbox with a full log.
     """
     if job.status is not JobStatus.OPEN or job.is_full or job.awaits_draw:
         return 0
@@ -63,7 +63,8 @@ def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> 
             promoted += 1
     # The next promotion searches from here. The last promoted ticket would be too late: people in a
     # cool-down, deferred, passing or unverified stay behind when later ones move on, and a miss can
-    # give a ticket beyond the next newcomer's. Whoever this change put back is not in the rows yet.
+    # give a ticket beyond the next newcomer's. People whom this change put back are not in the
+    # rows yet.
     back = [each.ticket for each in job.changed.values() if each.status == Status.WAITLIST]
     bounds = [rows[0][-1], job.next_ticket, last, *back]
     job.head_ticket = min(bound for bound in bounds if bound is not None)

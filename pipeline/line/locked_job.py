@@ -54,12 +54,12 @@ class LockedJob:
     clock_offset_seconds: int
     draw_at: datetime | None
     drawn_at: datetime | None
-    # Types of webhooks that somebody wants, for `pipeline.webhooks.follow_up`; read along, because
+    # Types of webhooks that someone wants, for `pipeline.webhooks.follow_up`; read along, because
     # it may not ask the database.
     webhook_types: list[str]
     now: datetime
-    # In a sandbox, the time up to which this change settles; before it, `now` is an instant on the
-    # way there.
+    # In a sandbox, the time up to which this change settles; until then, `now` is an instant
+    # before it.
     settles_until: datetime | None = None
     # Whether the log of a job in a sandbox is full: people can leave, and nobody is promoted.
     is_full: bool = False
@@ -99,8 +99,8 @@ class LockedJob:
     def database_due_at(self) -> datetime | None:
         """Return `next_due_at` by the database's clock, as it is stored.
 
-        A job of a sandbox whose clock has just moved is due from now on, and not since long ago:
-        it must not go before the jobs that have really been due for longer.
+        If a sandbox's clock has just moved, its job is due from now on, not from long ago: it must
+        not go before jobs that have really been due for longer.
         """
         if not self.is_test or self.next_due_at is None:
             return self.next_due_at

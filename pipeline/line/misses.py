@@ -1,4 +1,4 @@
-"""Misses and removals that can be taken back: the last one, and the place that it cost."""
+"""Misses and removals that can be reversed: the last one, and the place that it cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.line.moves import make_move
 from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.models import Application, ApplicationRow
 
-# The place in a row of the log, `stood`, of somebody who waited. A person who was offered a seat on
+# The place in a row of the log, `stood`, of someone who waited. A person who was offered a seat on
 # applying had none: theirs is the one at which they would have joined, by the rules of that time.
 _STOOD = """
        coalesce((stood.data ->> 'ticket')::bigint,
@@ -84,9 +84,8 @@ _DECIDED = (Outcome.REMOVED, Outcome.REJECTED)
 class LastMiss(NamedTuple):
     """Last miss of an application and the place before it; None if it has not missed anything.
 
-    Of an application that the company ended: that decision instead.
-
-    `is_given_back`: the company has already taken that miss back.
+    For an application that the company ended: that decision instead. `is_given_back`: the company
+    has already taken that miss back.
     """
 
     seq: int | None

@@ -91,10 +91,11 @@ def promote(
     cause_seq: int | None,
     facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> LogEntry | None:
-    """Offer a seat to a person who is waiting. If accepted in advance, it is theirs at once.
+    """Offer a seat to a person who is waiting.
 
-    The latter is two events, and whatever set off the first set off the second. If they asked to
-    pass this turn, they do: the event is returned, and causes what becomes of the seat.
+    If they accepted in advance, it is theirs at once: these are two events with the same cause. If
+    they asked to pass this turn, they do; that event is returned, and is the cause of whatever
+    happens to the seat.
     """
     if application.pass_next:
         return make_move(job, application, Move.PASS, cause_seq=cause_seq)
@@ -122,8 +123,8 @@ def make_job_move(
 ) -> LogEntry:
     """Log a change of the job itself, with the job data that replay needs from here on.
 
-    A job of a sandbox also says how far its clock is ahead, and one whose order is drawn by lot,
-    when. `facts` as in `make_move`.
+    The data also has the offset of a sandbox's clock, and the time of a draw by lot. `facts` as in
+    `make_move`.
     """
     data = {
         **facts,

@@ -14,10 +14,10 @@ from pipeline.models import PlannedSeats
 
 
 def change_planned_seats(job: LockedJob, rows: list[Any]) -> None:
-    """Carry out the plans in `rows` of `sql.PLANNED`, of all times up to `job.now` in their order.
+    """Carry out the plans in `rows` of `sql.PLANNED` for all times up to `job.now`, in order.
 
-    Each change is an event of its own, effective at its planned time, however late it is carried
-    out. It names its plan, and is the cause of the promotions into its seats. The number of seats
+    Each change is a separate event, effective at its planned time, however late it is carried out.
+    It names its plan, and is the cause of the promotions into its seats. The number of seats
     stays within its limits; a change that would not alter it leaves no event. Makes the job due at
     the plans' next times, and deletes plans that are done.
     """

@@ -4,8 +4,8 @@ If the order is drawn by lot, the draw comes before the first seat is filled.
 
 Applications that were not verified in time lapse too, without a miss.
 
-A closed job is closed out instead, in batches. A job of a sandbox is settled as if the decay worker
-had come at every single deadline, because there time that passed is no outage.
+A closed job is closed out instead, in batches. A sandbox's job is settled as if the decay worker
+had run at every single deadline, because the passing of time is not an outage there.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ def settle_each_instant(job: LockedJob) -> int:
 
     Everything is recorded at its own instant, so what follows from it falls due as it would have.
     Raises ClockMoving if more is due than one transaction settles; the job then stays due, and the
-    decay worker goes on. Raises SandboxFull if the log is full; then nothing is due any more.
+    decay worker continues. Raises SandboxFull if the log is full; then nothing is due any more.
     """
     if job.status is JobStatus.CLOSED:
         return 0
     until, before = job.now, job.seq
     job.settles_until = until
     if job.is_due:
-        # The first instant after the last event, before which everything is settled. What the
-        # job's row says may be later (`database_due_at`).
+        # The first instant after the last event, before which everything is settled. The job's row
+        # may have a later time (`database_due_at`).
         since: Any = {"job": job.id, "now": job.last_event_at}
         found = fetch_in_one_trip(sql.READ_NEXT_DEADLINE, sql.READ_NEXT_HELD, parameters=since)
         job.next_due_at = min((at for ((at,),) in found if at), default=None)
@@ -145,7 +145,7 @@ def _read_to_settle(statement: str, job: LockedJob, *, most: int) -> list[Applic
 
 
 def settle_open_or_closed_job(job: LockedJob) -> int:
-    """Settle a job; one of a sandbox only in part, if its clock went far. The rest stays due."""
+    """Settle a job. If a sandbox's clock moved far, settle only part; the rest stays due."""
     before = job.seq
     with suppress(ClockMoving, SandboxFull):
         return settle_closed_job(job) if job.status is JobStatus.CLOSED else settle_due(job)

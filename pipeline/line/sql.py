@@ -53,7 +53,7 @@ LOCK_JOB_OF = _LOCKED.format(
 )
 
 # Those of a locked job's company. A separate statement, so that its snapshot is newer than the
-# lock: an endpoint that was made while a change waited is told of it.
+# lock: an endpoint that was created while a change waited gets it.
 READ_WEBHOOK_TYPES = _WEBHOOK_TYPES.format(
     company="(SELECT company_id FROM jobs_job WHERE id = %(job)s)"
 )
@@ -65,8 +65,8 @@ READ_WEBHOOK_TYPES_OF = _WEBHOOK_TYPES.format(
 # Lock the job that has been due for longest among the unlocked ones.
 #
 # The clock is a sub-select so that the index scan stops there. A comparison with a volatile
-# function would read every job that is due at any later time. It waits for nobody, so its snapshot
-# is new enough to read the types of webhooks, too. Another statement would read the job again.
+# function would read every job that is due at any later time. It never waits, so its snapshot is
+# new enough to read the types of webhooks too. Another statement would read the job again.
 LOCK_DUE_JOB = _LOCKED.format(
     which="next_due_at <= (SELECT clock_timestamp()) AND id <> ALL(%(except)s::uuid[])"
     " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED",
@@ -99,7 +99,7 @@ ON CONFLICT (email) DO NOTHING
 """
 
 # Protect people from erasure before the job is locked: waiting here for a running erasure does not
-# hold up everybody else at the job.
+# hold up everyone else at the job.
 HOLD_PEOPLE = """
 SELECT FROM applicants_applicant
 WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
@@ -112,7 +112,7 @@ WHERE id = (SELECT applicant_id FROM pipeline_application WHERE id = %(applicati
 # People by id or address, each with their history at this job, which may be empty: the live
 # application, the unverified live one, a decided one, misses, end of the last cool-down; their time
 # zone; passes, and the pass that began that cool-down. None of them can be erased before this
-# change commits. A decision on a never verified application does not count, since somebody else may
+# change commits. A decision on a never verified application does not count, since someone else may
 # have used the address; its misses are copies of earlier ones.
 READ_PEOPLE = """
 WITH people AS MATERIALIZED (
@@ -195,7 +195,7 @@ SELECT {_application}, {_zone}, (
 ) FROM next ORDER BY ticket, tie
 """
 
-# The earliest end of a cool-down or a deferral among verified people in line. Somebody can be in
+# The earliest end of a cool-down or a deferral among verified people in line. Someone can be in
 # both, so nobody may be eligible at that time; the next settlement then finds the later end.
 READ_NEXT_HELD = """
 SELECT least((
@@ -268,7 +268,7 @@ def sql_people_ahead(ticket: str, tie: str) -> str:
 
     It counts the nearer side, the people ahead or all the others, on the index of the waitlist's
     order. Each side also names its first ticket; otherwise the index would be read from the line's
-    first ticket, past the entries of everybody who was promoted.
+    first ticket, past the entries of everyone who was promoted.
     """
     side = """(
         SELECT count(*) FROM pipeline_application other

@@ -113,7 +113,7 @@ class Turns(Generic[V, R]):
             self._run(job_id, batch)
         except BaseException as error:
             for turn in batch:
-                turn.result = turn.error = None  # whatever was done is undone
+                turn.result = turn.error = None  # everything that was done is undone
             is_lost = isinstance(error, OperationalError | InterfaceError)
             if len(batch) > 1 and isinstance(error, Exception) and not is_lost:
                 for turn in batch:

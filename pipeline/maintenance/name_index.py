@@ -1,7 +1,7 @@
 """Upkeep of the name search index: one row per word of each applicant's name, per company.
 
 A worker updates it every few seconds, after the applications are committed: under a job's lock, it
-would slow down everybody who applies.
+would slow down everyone who applies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run a command that ends when its starter does, even after kill -9.
+"""Run a command that ends with the process that started it, even after kill -9.
 
 Used as `python -IS die_with_parent.py COMMAND …`, with a pipe as standard input
 whose other end only the starter holds. The command keeps this process's id. A small watcher process

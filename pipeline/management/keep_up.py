@@ -2,7 +2,7 @@
 
 `manage.py up` prepares the database, writes a plan and becomes this program, because it waits for
 hours: with Django loaded, waiting would hold 50 MB. The plan is passed as an open file, since it
-holds the demo's password and anybody on the machine can read a command line.
+holds the demo's password and anyone on the machine can read a command line.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def say_in_keep_up(sentence: str) -> None:
 
 
 def fail_keep_up(sentence: str) -> int:
-    """Print why the product ends by itself; return the exit code."""
+    """Print why the product ended by itself; return the exit code."""
     sys.stderr.write(f"{sentence}\n")
     return 1
 

@@ -1,6 +1,6 @@
-"""Models of what a company keeps about an application for itself, outside the log.
+"""Models of a company's own notes about an application, outside the log.
 
-All of it is about a person: it is in their download, and is erased with their data.
+They are personal data: they are in the person's download and are erased with their data.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ApplicationTag(models.Model):
 
 
 class ApplicationLink(models.Model):
-    """Link that belongs to an application, to a CV for example."""
+    """Link that belongs to an application, for example to a CV."""
 
     application = models.ForeignKey(Application, models.CASCADE, related_name="links")
     label = models.CharField(max_length=LABEL_LENGTH)

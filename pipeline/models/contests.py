@@ -1,4 +1,4 @@
-"""Models of contests: what people ask a company to look at again, and its answers."""
+"""Models of contests: requests to look at an end again, and the answers."""
 
 from __future__ import annotations
 
@@ -66,5 +66,5 @@ class Contest(models.Model):
         return not self.answer
 
     def is_overdue(self, now: datetime) -> bool:
-        """Tell whether the company has let the time to answer pass, by the job's clock."""
+        """Tell whether the company's time to answer has passed, by the job's clock."""
         return self.is_open and self.answer_by <= now

@@ -15,9 +15,10 @@ NOTE_LENGTH = 1_000
 
 
 class PendingDecision(models.Model):
-    """Company's decision on one or more applications to a job. Until `due_at` it can be undone.
+    """Company's decision on one or more applications to a job.
 
-    Nothing of it is in the job's log before. A task carries it out at that time, person by person
+    Until `due_at` it can be undone, and the job's log says nothing about it. A task carries it out
+    at that time, person by person
     (`DecisionItem`). `note` is emptied once it has reached the people's own rows.
     """
 

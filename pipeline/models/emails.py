@@ -1,4 +1,4 @@
-"""Record of the emails about applications: which went out, when, and what became of them."""
+"""Record of the emails about applications: those sent, when, and their outcomes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class EmailState(models.TextChoices):
 
 
 class Email(models.Model):
-    """One email to an applicant, made from an event; without its text and without the address.
+    """One email to an applicant, made from an event, without its text or the address.
 
-    The id is made of application, event, kind and number, so that a second attempt finds the row of
-    the first. `number` counts how often a company had it sent again. `problem` is a code.
+    The id is derived from application, event, kind and number, so that a second attempt finds the
+    row of the first. `number` counts how often a company had it sent again. `problem` is a code.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -49,5 +49,5 @@ class Email(models.Model):
 
     @property
     def is_reminder(self) -> bool:
-        """Tell whether it reminds of an offer."""
+        """Tell whether the email is a reminder of an offer."""
         return self.kind.startswith("REMINDER")

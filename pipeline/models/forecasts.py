@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 
 class JobForecast(models.Model):
-    """Forecast of a job's line, made by the scheduler. Nothing of the order reads it.
+    """Forecast of a job's line, made by the scheduler. The order never reads it.
 
     `positions` holds, by position, the seconds of the shorter and the longer wait, and the number
     of people on whom they are based.
@@ -58,7 +58,7 @@ class ForecastStatement(models.Model):
 class LastWhatIf(models.Model):
     """Task of a job's last what-if: one that a page has started, or that has begun to run.
 
-    The task is removed by age; then there is none.
+    After a while the task is removed, and there is none.
     """
 
     job_id = models.UUIDField(primary_key=True)

@@ -1,4 +1,4 @@
-"""Rows of companies' own programs: portal tokens, requests of keys, moves of a sandbox's clock."""
+"""Rows for companies' own programs: portal tokens, keys' requests, moves of a sandbox's clock."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class RequestRecord(models.Model):
 class ClockAdvance(models.Model):
     """One advance of a sandbox's clock. Its id is the request's, so a repeated one moves nothing.
 
-    `began_at` is the sandbox's time before it, `clock_offset_seconds` how far it is ahead after it.
+    `began_at` is the sandbox's time before it, `clock_offset_seconds` the offset after it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -1,4 +1,4 @@
-"""Settings of a job that a company keeps under a name, to start new jobs from."""
+"""Settings of a job that a company keeps under a name, as a start for new jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planned changes of a job's number of seats, once or weekly, which everybody sees beforehand."""
+"""Planned changes of a job's number of seats, once or weekly, which everyone can see beforehand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PlannedSeats(models.Model):
     job = models.ForeignKey(Job, models.CASCADE, related_name="planned_seats")
     seats = models.IntegerField()
     first_at = models.DateTimeField()
-    # Every week has the same local time in this zone, also when the clocks change.
+    # Every week has the same local time in this zone, even when the clocks change.
     zone = models.CharField(max_length=ZONE_LENGTH)
     times = models.IntegerField()
     done = models.IntegerField(default=0)

@@ -23,11 +23,11 @@ LONGEST_DETAIL = 200
 
 
 class WebhookEndpoint(models.Model):
-    """Address of a company's own that is told of events; its secrets are encrypted.
+    """A company's address that receives events; its secrets are encrypted.
 
     `types` is empty for all. `failures` counts the failed attempts since the last success. From
     `next_due_at` on, or `leased_until` if that is later, a run may take the endpoint's deliveries;
-    the one that has it writes its id into `lease`.
+    it writes its id into `lease`.
     """
 
     class OffReason(models.TextChoices):
@@ -74,7 +74,7 @@ class WebhookDelivery(models.Model):
     """Event on its way to one endpoint. `source` names the event, so that it is queued once.
 
     `id` is its `webhook-id`, the same in every attempt. Sending it again begins another round of
-    attempts; those before it are `earlier_attempts`.
+    attempts; the attempts before are `earlier_attempts`.
     """
 
     class State(models.TextChoices):
@@ -119,7 +119,7 @@ class WebhookDelivery(models.Model):
 
     @property
     def webhook_id(self) -> str:
-        """Return the header by which receivers know it again."""
+        """Return the value of the header by which receivers recognise it."""
         return webhook_model_message_id(self.id)
 
 
@@ -153,7 +153,7 @@ class WebhookAttempt(models.Model):
 
 
 class WebhookTaskPlace(models.Model):
-    """Place up to which the events of background work were read for webhooks; one row."""
+    """Place up to which the events of background work have been read for webhooks; one row."""
 
     after = models.BigIntegerField()
     settled = models.BigIntegerField()

@@ -18,8 +18,8 @@ from pipeline.selectors.health import health_of_decay_worker
 from tasks.models import Task
 from tasks.models.statuses import Status
 
-# How long the decay worker may be silent, and how far back each look reaches: longer than the time
-# between two of them. After the workers were away, it reaches back to the look before.
+# How long the decay worker may be silent, and how far back each check reaches: longer than the
+# time between two checks. After an absence of the workers, it reaches back to the previous check.
 SILENCE, REACH, LONGEST_REACH = timedelta(minutes=1), timedelta(minutes=15), timedelta(days=7)
 # How long before an answer is due its company is reminded.
 CONTEST_DUE = timedelta(days=3)
@@ -45,7 +45,7 @@ def raise_company_alerts() -> dict[str, int]:
 
 
 def _alerts_of_silent_decay_worker() -> list[tuple[str, UUID, str]]:
-    """Find the companies with something due, if the decay worker has been silent."""
+    """Find the companies with overdue changes, if the decay worker has been silent."""
     seen = health_of_decay_worker()
     if seen.at is None or database_now() - seen.at < SILENCE:
         return []
@@ -68,9 +68,9 @@ def _alerts_of_empty_lines(since: datetime) -> list[tuple[str, UUID, str]]:
 
 
 def _alerts_of_contests(since: datetime, now: datetime) -> list[tuple[str, UUID, str]]:
-    """Find open contests that were just asked, are nearly due, or have just become overdue.
+    """Find open contests that are new, nearly due, or newly overdue.
 
-    Those of sandboxes are left out: nothing leaves one.
+    Sandboxes are left out, because no email leaves one.
     """
     rows = Contest.objects.filter(answer="", company__sandbox_of=None)
     moments = {
@@ -95,7 +95,7 @@ def _alerts_of_dead_letters(since: datetime) -> list[tuple[str, UUID, str]]:
 
 
 def _alerts_of_undelivered_emails(since: datetime) -> list[tuple[str, UUID, str]]:
-    """Find the companies with an email that has just failed in all its attempts, or came back."""
+    """Find the companies with an email that has just failed on every attempt, or come back."""
     failed = Email.objects.filter(
         state__in=[EmailState.FAILED, EmailState.BOUNCED], state_at__gt=since
     )

@@ -45,7 +45,7 @@ from pipeline.selectors.applications import read_application
 from pipeline.selectors.my_applications import my_current_offer
 from pipeline.wording.forecasts import describe_prospect
 
-# Of an offer, by the time that is left, and of a yes in advance.
+# Of an offer, by the remaining time, and of a yes in advance.
 HALF, HOUR, YES = REMINDERS = ("REMINDER_HALF", "REMINDER_HOUR", "REMINDER_YES")
 # Problems of ours: the offer was over before its email could be sent; every attempt failed.
 OVER, UNREACHABLE = "OVER", "UNREACHABLE"
@@ -113,7 +113,7 @@ def give_up_applicant_email(cause: Cause) -> None:
 
 
 def is_offer_in_applicant_email_open(application: Application, seq: int) -> bool:
-    """Tell if the offer that an event made is the application's current one, and not over."""
+    """Tell whether the offer that an event made is the application's current one, and not over."""
     return (
         application.status == Status.PENDING_ACKNOWLEDGMENT
         and application.acknowledge_by is not None
@@ -123,7 +123,7 @@ def is_offer_in_applicant_email_open(application: Application, seq: int) -> bool
 
 
 def is_offer_in_applicant_email_over(application: Application, event: Event) -> bool:
-    """Tell if an event offers a seat or extends its deadline, and that offer is not open now."""
+    """Tell whether an event offers a seat or extends its deadline, but the offer is over."""
     if not event_has_offer_message(event) and event.event != EventType.DEADLINE_EXTENDED:
         return False
     offer, _ = _offer_in_applicant_email(event)
@@ -131,7 +131,7 @@ def is_offer_in_applicant_email_over(application: Application, event: Event) -> 
 
 
 def _is_applicant_email_of_undone_import(application: Application, event: Event) -> bool:
-    """Tell if an event added somebody whom the company has removed again by undoing its import."""
+    """Tell whether an event added a person whom the company has removed by undoing its import."""
     if event.event != EventType.APPLIED or application.outcome != Outcome.REMOVED:
         return False
     undone = {"event": EventType.REMOVED, "data__reason": Reason.IMPORT_UNDONE}
@@ -183,7 +183,7 @@ def id_of_applicant_email(cause: Cause, kind: str) -> UUID:
 
 
 def recorded_applicant_email(row: Email) -> Message | None:
-    """Compose a recorded email anew, with the deadline that it named; None if it is gone."""
+    """Compose a recorded email again, with the deadline that it named; None if it is gone."""
     reminder = row.kind if row.kind in REMINDERS else ""
     cause = Cause(row.application_id, row.seq, reminder=reminder, number=row.number)
     application, event = _application_and_event_of_applicant_email(cause)
@@ -206,7 +206,7 @@ def _application_and_event_of_applicant_email(
 
 
 def _offer_in_applicant_email(event: Event) -> tuple[links.LinkedOffer | None, datetime | None]:
-    """Return the offer that an event makes or is about, and its last deadline."""
+    """Return the offer that an event makes or concerns, and its last deadline."""
     earlier = Event.objects.filter(application_id=event.application_id, seq__lte=event.seq)
     deadline: datetime | None = None
     for each in earlier.order_by("-seq")[:10]:
@@ -226,7 +226,7 @@ def _applicant_email_message(reminder: str, event: Event, facts: Facts) -> Messa
 
 
 def _contest_answer_in_applicant_email(event: Event) -> str:
-    """Return what the company wrote to the applicant in its answer to a contest."""
+    """Return the company's text for the applicant in its answer to a contest."""
     if event.event != EventType.CONTEST_ANSWERED or event.application_id is None:
         return ""
     answered = Contest.objects.filter(application_id=event.application_id, answer_seq=event.seq)
@@ -234,7 +234,10 @@ def _contest_answer_in_applicant_email(event: Event) -> str:
 
 
 def _applicant_email_record(cause: Cause, event: Event, application: Application) -> Email:
-    """Find or create the record of an email. In a sandbox it counts as sent: nothing leaves one."""
+    """Find or create the record of an email.
+
+    In a sandbox it counts as sent, because no email leaves one.
+    """
     kind = kind_of_applicant_email(cause, event)
     row, _ = Email.objects.get_or_create(
         id=id_of_applicant_email(cause, kind),

@@ -65,7 +65,7 @@ ALERT_WORDS: dict[str, AlertWords] = {
     ),
     "EMAILS_FAILED": AlertWords(
         "An email could not be delivered",
-        "At least one email to an applicant was refused or came back. The application's page says"
+        "At least one email to an applicant was refused or came back. The application’s page says"
         " which one, and why.",
         "/company/",
         "Your jobs",
@@ -88,7 +88,7 @@ ALERT_WORDS: dict[str, AlertWords] = {
     "CONTEST_OVERDUE": AlertWords(
         "An answer to an applicant is overdue",
         "Someone asked you to look again, and your answer is overdue. Answer now. Everyone can"
-        " see how many of a job's answers are overdue.",
+        " see how many of a job’s answers are overdue.",
         "/company/look-again/?state=OVERDUE",
         "Look again",
         Action.ANSWER_CONTEST,
@@ -107,8 +107,8 @@ ALERT_WORDS: dict[str, AlertWords] = {
 def email_alert_to_company(company_id: UUID, kind: str, *, about: str = "") -> int:
     """Email the members who want alerts and may see the page; once a day for the same thing.
 
-    `kind` is a key of ALERT_WORDS, `about` what tells one thing from another: an id. Returns how
-    many tasks that were; part of the caller's transaction.
+    `kind` is a key of ALERT_WORDS, `about` the id of the thing. Returns the number of tasks; part
+    of the caller's transaction.
     """
     assert kind in ALERT_WORDS, kind  # noqa: S101  a word in the code
     if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
@@ -130,7 +130,7 @@ def email_alert_to_company(company_id: UUID, kind: str, *, about: str = "") -> i
 
 
 def enqueue_company_digest_emails() -> int:
-    """Enqueue today's digest for every member who wants it; return how many."""
+    """Enqueue today's digest for every member who wants it; return the number."""
     if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
         return 0
     day = database_now().date().isoformat()
@@ -147,7 +147,7 @@ def enqueue_company_digest_emails() -> int:
 
 
 def send_company_alert_email(membership_id: int, kind: str, day: str, task_id: UUID) -> str:
-    """Send an alert to a member; return what became of it, in a word."""
+    """Send an alert to a member; return the outcome in a word."""
     member = _member_to_send_company_email(membership_id)
     if member is None or not member.alerts:
         return "unwanted"
@@ -157,7 +157,7 @@ def send_company_alert_email(membership_id: int, kind: str, day: str, task_id: U
 
 
 def send_company_digest_email(membership_id: int, day: str, task_id: UUID) -> str:
-    """Send a digest to a member; nothing when there is nothing to tell."""
+    """Send a digest to a member, unless there is nothing to tell."""
     member = _member_to_send_company_email(membership_id)
     if member is None or not member.digest:
         return "unwanted"

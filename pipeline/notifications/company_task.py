@@ -72,7 +72,7 @@ def start_company_digests_in_task(payload: dict[str, Any], context: Context) -> 
 
 @task_type(key=CONDITIONS, queue="upkeep", cap=1, schema=_NOTHING)
 def raise_company_alerts_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
-    """Alert companies to what needs them: the number of emails of each kind."""
+    """Alert companies to matters that need them: the number of emails of each kind."""
     refuse_task_of_company(context)
     return raise_company_alerts()
 

@@ -1,4 +1,4 @@
-"""Notifications on an applicant's devices, beside some of the emails: words, and their task.
+"""Notifications on an applicant's devices, in addition to some emails: their words and their task.
 
 They can be read on a locked screen, so they name the job and a time and nothing else.
 """
@@ -65,7 +65,7 @@ class DeviceText(NamedTuple):
 
 
 def with_devices(applications: QuerySet[Application]) -> QuerySet[Application]:
-    """Have applications say whether their person has devices, in the query that reads them."""
+    """Make a query of applications also read whether the person has devices."""
     theirs = Device.objects.filter(applicant_id=OuterRef("applicant_id"))
     return applications.annotate(has_devices=Exists(theirs))
 

@@ -1,4 +1,4 @@
-"""Parts of emails: what they are made from, and what they consist of. Pure."""
+"""Parts of emails: the facts they are made from, and the pieces they consist of. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Paragraph of an email; a link stands on a line of its own, as a button in HTML."""
+    """Paragraph of an email; a link is on a separate line, and a button in HTML."""
 
     text: str
     link: str = ""
@@ -65,7 +65,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class CalendarNote:
-    """Part of an email that a calendar reads: the deadline, or that it is over."""
+    """Part of an email for calendars: the deadline or its cancellation."""
 
     sequence: int
     is_over: bool = False

@@ -1,7 +1,7 @@
 """Emails about events of the log: one table from event to message. Pure functions.
 
-The deadline comes first, in the applicant's time zone and in UTC. About what applicants did
-themselves they get only what they may want to keep: a receipt, and the end of a deadline.
+The deadline comes first, in the applicant's time zone and in UTC. About their own actions,
+applicants get only emails that they may want to keep: a receipt, and the end of a deadline.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def message_for(event: EventForMail, facts: Facts) -> Message | None:
 
 
 def event_has_message(event: EventForMail) -> bool:
-    """Tell if an applicant gets an email about an event.
+    """Tell whether an applicant gets an email about an event.
 
     An unverified application has none: its address may be a stranger's.
     """
@@ -63,7 +63,7 @@ def kind_of_event_email(event: EventForMail) -> str:
 
 
 def event_has_offer_message(event: EventForMail) -> bool:
-    """Tell if an event offers a seat that must be confirmed, and was not accepted in advance."""
+    """Tell whether an event offers a seat that must be confirmed, not accepted in advance."""
     offers = (EventType.PROMOTED, EventType.APPLIED)
     is_open = event.to_status == Status.PENDING_ACKNOWLEDGMENT and ACCEPTED_UNTIL not in event.data
     return event.event in offers and is_open

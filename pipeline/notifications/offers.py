@@ -1,8 +1,8 @@
 """Watch over an open offer: its reminders, and more time when its email came too late.
 
-One task reminds of an offer. It runs at the next checkpoint, looks whether the offer is still open,
-and enqueues itself for the checkpoint after. Another guards its deadline; it never waits for the
-mail server, so failing reminders do not hold it up.
+One task sends the reminders of an offer. It runs at the next checkpoint, checks that the offer is
+still open, and enqueues itself for the checkpoint after. Another guards its deadline; it never
+waits for the mail server, so failing reminders do not hold it up.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ GUARD = "GUARD"  # the last look before the deadline: has the email been handed 
 # The shortest windows with a reminder at half of it, and with one an hour before its end.
 LEAST_FOR_HALF, LEAST_FOR_HOUR = timedelta(hours=4), timedelta(hours=3)
 LONGEST_GUARD = timedelta(minutes=1)
-# A delay of its email that a person does not get back: up to this, and up to a part of the window.
+# A delay of its email for which a person gets no extra time: up to this, and up to a part of the
+# window.
 LEAST_DELAY, LEAST_PART = timedelta(seconds=30), 0.02
 
 
@@ -56,7 +57,10 @@ class OfferTimes(NamedTuple):
 
 
 def offer_checkpoints(times: OfferTimes) -> list[tuple[datetime, str]]:
-    """Return when to look at an offer and what for, in order. No reminder is in quiet hours."""
+    """Return the checkpoints of an offer and their purposes, in order.
+
+    No reminder is in quiet hours.
+    """
     offered_at, deadline, quiet = times
     window = time_outside_quiet_hours(offered_at, deadline, quiet)
     found = [(deadline - min(LONGEST_GUARD, (deadline - offered_at) / 10), GUARD)]
@@ -76,7 +80,7 @@ def first_offer_reminder(times: OfferTimes, after: datetime) -> datetime | None:
 
 
 def watch_offer(application_id: UUID, seq: int) -> str:
-    """Send the reminder that is due, and enqueue the next look; return what was done, in a word.
+    """Send the reminder that is due, and enqueue the next check; return in a word what was done.
 
     Raises tasks.errors.Retry when the mail server cannot take a reminder now.
     """
@@ -92,7 +96,7 @@ def watch_offer(application_id: UUID, seq: int) -> str:
     close_offer_reminders(application_id, seq, OVER, but=due[-1])
     if due[-1] == GUARD:
         return "too late"
-    # A device was asked for this, and is reached also while emails are not.
+    # A device was added for this, and can be reached even while emails cannot.
     notify_devices_later(application, seq, REMINDER, reminder=due[-1])
     offer = _email_of_watched_offer(application_id, seq)
     if application.applicant.reminders and offer is not None and offer.state == EmailState.SENT:
@@ -103,15 +107,15 @@ def watch_offer(application_id: UUID, seq: int) -> str:
 def extend_offer_without_email(application_id: UUID, seq: int) -> str:
     """Extend the deadline of an offer whose email was not handed over; return what was done.
 
-    It is called shortly before the deadline. After an extension it need not be called again: an
-    offer is extended once.
+    It is called shortly before the deadline. It need not be called again after an extension: an
+    offer is extended only once.
     """
     application = _watched_offer_application(application_id)
     if application is None or not is_offer_in_applicant_email_open(application, seq):
         return "over"
     done, times = "nothing", _offer_times(application)
     email = _email_of_watched_offer(application_id, seq)
-    # It was neither taken by the mail server nor refused permanently.
+    # The mail server has neither accepted it nor refused it permanently.
     if email is None or email.state == EmailState.QUEUED or email.problem == UNREACHABLE:
         window = times.deadline - times.offered_at
         done = "extended" if _extend_watched_offer(application_id, window) else "too late"
@@ -121,17 +125,17 @@ def extend_offer_without_email(application_id: UUID, seq: int) -> str:
 
 
 def close_offer_reminders(application_id: UUID, seq: int, problem: str, *, but: str = "") -> None:
-    """Record that reminders of an event, except of one kind, will not be tried any more."""
+    """Record that reminders of an event, except those of one kind, will not be tried again."""
     rows = Email.objects.filter(application_id=application_id, seq=seq, state=EmailState.QUEUED)
     open_rows = rows.filter(kind__in=REMINDERS).exclude(kind=but)
     open_rows.update(state=EmailState.FAILED, state_at=Now(), problem=problem)
 
 
 def extend_offer_for_email_delay(application_id: UUID, seq: int) -> bool:
-    """Extend the deadline of an offer by the time that its email took; tell if that was done.
+    """Extend the deadline of an offer by the time that its email took; tell whether that was done.
 
-    To be called after the email was handed over. Harmless when called twice: a deadline is extended
-    once in a promotion.
+    Call this after the email was handed over. Calling it twice is harmless: a promotion's deadline
+    is extended only once.
     """
     event = Event.objects.filter(application_id=application_id, seq=seq).first()
     row = _email_of_watched_offer(application_id, seq)

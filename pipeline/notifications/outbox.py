@@ -53,7 +53,7 @@ def outbox_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
     return [
         task
         for entry in entries
-        # Whoever proves the address and is offered a seat at once gets one email, the offer.
+        # A person who proves the address and is offered a seat at once gets one email, the offer.
         if event_has_message(entry)
         if entry.event != EventType.VERIFIED or entry.application_id not in offered
         for task in _outbox_tasks_of(job, entry)
@@ -89,8 +89,8 @@ def _outbox_tasks_of(job: LockedJob, entry: LogEntry) -> Iterator[NewTask]:
 def _outbox_tasks_of_sandbox(job: LockedJob, entries: list[LogEntry]) -> Iterator[NewTask]:
     """Derive the tasks that record emails: one at once, and one at each reminder still to come.
 
-    An advance of the clock does not wait for the latter: it has all reminders before its time
-    recorded, too.
+    An advance of the clock does not wait for the latter: it also has all reminders before its time
+    recorded.
     """
     yield _outbox_task_to_record(job.id, entries[0].seq, entries[-1].seq)
     ahead = timedelta(seconds=job.clock_offset_seconds)
@@ -120,7 +120,7 @@ def _outbox_task_to_record(
 def _outbox_task(
     key: str, entry: LogEntry, priority: int, *, run_after: datetime | None = None
 ) -> NewTask:
-    """Make a task; its payload fits the schema by its making, so the check is left out."""
+    """Make a task. Its payload always fits the schema, so it is not checked."""
     payload = f'{{"application":"{entry.application_id}","seq":{entry.seq}}}'
     return NewTask(
         key, CheckedPayload(registered_type(key), payload), priority=priority, run_after=run_after

@@ -1,4 +1,4 @@
-"""Every kind of email with made-up names, for developers and for tests that compare the texts."""
+"""Every kind of email with made-up names, for developers and for tests that compare texts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PENDING, _WAITING = Status.PENDING_ACKNOWLEDGMENT, Status.WAITLIST
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An email as it is shown: to nobody."""
+    """An email as shown, with no recipient."""
 
     subject: str
     text: str

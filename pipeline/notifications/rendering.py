@@ -15,7 +15,7 @@ from applicants import mail
 from pipeline.mail.links import LinkedOffer, application_link
 from pipeline.notifications.message_parts import CalendarNote, Message
 
-# How long before its deadline an offer stands in the calendar.
+# How long before its deadline an offer begins in the calendar.
 SHOWN = timedelta(minutes=30)
 # Read once, with an engine of its own: that of the pages takes a child half a second to set up.
 _FOLDERS: Any = settings.TEMPLATES[0]["DIRS"]
@@ -41,7 +41,7 @@ def render_message_as_email(message: Message, *, to: str, email_id: UUID) -> Ema
 
 
 def render_unsubscribe_header(email: EmailMessage, link: str) -> None:
-    """Let mail programs end such emails with one click on a button of theirs (RFC 8058)."""
+    """Let mail programs offer a button that ends such emails with one click (RFC 8058)."""
     email.extra_headers["List-Unsubscribe"] = f"<{link}>"
     email.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
 
@@ -69,9 +69,9 @@ def attach_rendered_deadline(
 def rendered_calendar_entry(
     subject: str, note: CalendarNote, *, offer: LinkedOffer, deadline: datetime, now: datetime
 ) -> str:
-    """Return the file for calendars: the half hour before the deadline, or that it is cancelled.
+    """Return the file for calendars: the half hour before the deadline, or its cancellation.
 
-    Calendars know the entry again by its UID, and take the one with the highest SEQUENCE.
+    Calendars recognise the entry by its UID, and take the one with the highest SEQUENCE.
     """
     # Imported here, because it takes megabytes in processes that send no emails.
     from icalendar import Calendar, Event

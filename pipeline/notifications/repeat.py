@@ -1,4 +1,4 @@
-"""Sending an email about an application again, because a company asks for it."""
+"""Repetition of an email about an application, at a company's request."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ REPEATS = Rate(3, 60)  # emails that a company may have sent again about one app
 def repeat_email(
     *, application_id: UUID, email_id: UUID, producer: str, request_id: UUID | None = None
 ) -> None:
-    """Send an email about an application again, as one of its own.
+    """Send an email about an application again, as a new email.
 
-    It is composed anew, so a person whose address was erased gets none. `request_id` identifies the
+    It is composed again, so a person whose address was erased gets none. `request_id` identifies
+    the
     company's request: repeating it sends nothing more. Raises EmailNotFound, EmailNotRepeatable,
     EmailRepeatedTooSoon.
     """
@@ -33,7 +34,7 @@ def repeat_email(
         raise EmailRepeatedTooSoon(wait_seconds=tally.wait_seconds)
     application = Application.objects.select_related("applicant").get(id=application_id)
     if application.applicant.is_erased:
-        raise EmailNotRepeatable(why="The address was erased at the person's request.")
+        raise EmailNotRepeatable(why="The address was erased because the person asked for this.")
     if email.state == EmailState.QUEUED:
         raise EmailNotRepeatable(why="This email is still being sent.")
     if email.is_reminder:

@@ -1,7 +1,7 @@
-"""Emails in a sandbox: recorded as they would have gone out, and sent to nobody.
+"""Emails in a sandbox: recorded as they would have been sent, but sent to nobody.
 
-They are derived from the log, each with the time at which it would have been sent, so it makes no
-difference how late that is done. Their text is composed when somebody reads it.
+They are derived from the log, each with the time at which it would have been sent, so they can be
+recorded late. Their text is composed when someone reads it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class SandboxOffer:
 def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     """Record the emails about some events of a sandbox's job; return how many there are.
 
-    Also the reminders of the offers that these events make or end, and after an advance of the
-    clock those of all open offers. The same holds for a yes in advance. Repeating it is harmless.
+    This includes the reminders of the offers that these events make or end, and after an advance
+    of the clock those of all open offers. The same is true of a yes in advance. Repeating it is
+    harmless.
     """
     job = Job.objects.get(id=job_id)
     now = database_now(ahead_seconds=job.clock_offset_seconds)
@@ -52,7 +53,7 @@ def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
     rows = [
         _sandbox_email(Cause(_application_of_sandbox_email(each), each.seq), each, each.at)
         for each in events
-        # Whoever proves the address and is offered a seat at once gets one email, the offer.
+        # A person who proves the address and is offered a seat at once gets one email, the offer.
         if event_has_message(each)
         if each.event != EventType.VERIFIED or each.application_id not in offered
     ]

@@ -70,7 +70,7 @@ def send_event_email_in_task(payload: dict[str, Any], context: Context) -> dict[
     schema=_SCHEMA,
 )
 def send_bulk_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
-    """Send one of very many emails (of an import, of a closed line), at the rate of the site."""
+    """Send one of very many emails (of an import or a closed line), at the site's rate."""
     return {"state": applicant_emails.send_applicant_email(_cause_of_email_task(payload))}
 
 
@@ -92,7 +92,7 @@ def give_up_reminder_in_task(payload: dict[str, Any], _context: Context) -> None
     schema=_SCHEMA,
 )
 def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
-    """Remind of an open offer: {"done"}."""
+    """Send a reminder of an open offer: {"done"}."""
     return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
 
 

@@ -1,4 +1,4 @@
-"""Bounces and complaints, as django-anymail's webhooks report them."""
+"""Bounces and complaints that django-anymail's webhooks report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEANINGS = {
 
 
 def start_tracking_emails() -> None:
-    """Follow what a provider reports, if django-anymail is installed."""
+    """Follow a provider's reports, if django-anymail is installed."""
     with suppress(ImportError):
         from anymail.signals import tracking
 
@@ -27,7 +27,7 @@ def start_tracking_emails() -> None:
 
 
 def note_tracked_email(sender: object, event: Any, **_: Any) -> None:
-    """Record what became of an email; reports about others, and good news, change nothing."""
+    """Record the fate of an email; reports about others, and good news, change nothing."""
     meaning = _MEANINGS.get(event.event_type)
     if meaning and event.message_id:
         state, problem = meaning

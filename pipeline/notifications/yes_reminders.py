@@ -17,12 +17,12 @@ from pipeline.notifications.offers import close_offer_reminders
 
 REMIND_OF_YES = "email.yes"  # the type of the task
 PRIORITY = 10
-# How long before the end. Whoever said yes for less than two days knows that it ends soon.
+# How long before the end. People who said yes for less than two days know that it ends soon.
 AHEAD, SHORTEST_YES = timedelta(days=1), timedelta(days=2)
 
 
 def yes_reminder_at(event: Any) -> datetime | None:
-    """Return when to remind of the yes that an event gives; None without one, or for a short one.
+    """Return when to remind of the yes that an event gives; None without one or if it is short.
 
     `event`: a log entry, or a row of the log.
     """
@@ -33,9 +33,9 @@ def yes_reminder_at(event: Any) -> datetime | None:
 
 
 def remind_of_yes(application_id: UUID, seq: int) -> str:
-    """Send the reminder of the yes that an event gave, if it still stands; return what was done.
+    """Send the reminder of the yes that an event gave, if it is still valid; return what was done.
 
-    It does not stand if it was used, changed or taken back, or has ended. Raises tasks.errors.Retry
+    It is not valid if it was used, changed or cancelled, or has ended. Raises tasks.errors.Retry
     when the mail server cannot take it now.
     """
     application = (
@@ -61,8 +61,8 @@ def yes_reminders_in_sandbox(
 ) -> Iterator[tuple[Event, datetime]]:
     """Yield each yes of which people were reminded by now, with the time.
 
-    Of the people that the events are about, and after an advance of the clock of everybody whose
-    yes stands.
+    This covers the people whom the events concern, and after an advance of the clock everyone with
+    a valid yes.
     """
     people = {event.application_id for event in events if event.application_id}
     if any(event.event == EventType.CLOCK_ADVANCED for event in events):

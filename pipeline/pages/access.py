@@ -1,6 +1,6 @@
 """Access to pages: the one place where people are allowed or refused.
 
-People who are not signed in go to sign-in and then return. Anything that belongs to somebody else:
+People who are not signed in go to sign-in and then return. Anything that belongs to someone else:
 404, as if it did not exist. A page of one's own company that the role does not allow: 403, with the
 reason.
 """
@@ -103,10 +103,9 @@ def current_memberships(request: HttpRequest) -> list[Membership]:
 
 @read_access_once_per_request
 def current_memberships_of_sandboxes(request: HttpRequest) -> list[Membership]:
-    """Return what the signed-in account's memberships are in the companies' sandboxes.
+    """Return the signed-in account's memberships in the companies' sandboxes.
 
-    They are stored nowhere: whoever is a member of a company is one of its sandbox, in the same
-    role.
+    They are not stored: the company's members have the same roles in its sandbox.
     """
     return [
         Membership(company=each.company.sandbox, user=each.user, role=each.role)
@@ -126,8 +125,8 @@ def current_member(request: HttpRequest) -> Member | None:
 def member_of_sent_form(request: HttpRequest) -> Member | None:
     """Return the staff account, acting for the company whose page held the submitted form.
 
-    The account may have switched companies in another window since. A form that names none is the
-    current company's.
+    The account may have switched companies in another window since. A form that names no company
+    belongs to the current one.
     """
     named = request.POST.get(COMPANY)
     if named is None:
@@ -234,7 +233,7 @@ def own_application(
 ) -> tuple[Applicant, SeenApplication]:
     """Return an application of the signed-in applicant. Raises ApplicationNotFound (404).
 
-    Those in sandboxes are not theirs: a company has put them there.
+    Those in sandboxes are not theirs, because a company put them there.
     """
     person, seen = current_applicant(request), read_application(application_id)
     if person is None or person.id != seen.application.applicant_id or seen.is_test:

@@ -32,7 +32,7 @@ MESSAGES: dict[type[LineError], str] = {
     errors.IllegalMove: (
         "The application has changed, so this is no longer possible. See its status below."
     ),
-    errors.IllegalJobMove: "This is not possible in the job's current status. See below.",
+    errors.IllegalJobMove: "This is not possible in the job’s current status. See below.",
     errors.StaleVersion: (
         "Someone else changed this job while you were editing. Compare the fields below and save"
         " again."
@@ -87,9 +87,9 @@ PRESS_AGAIN = "Nothing has been changed yet. Press the button again."
 def post_only_error_messages_to_page(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Lead a browser that opens the URL of a button to the page that has the button. A middleware.
+    """Redirect a browser that opens a button's URL to the page that has the button. A middleware.
 
-    That happens after signing in again or after a refused form, and when somebody reloads. The page
+    That happens after signing in again or after a refused form, and when someone reloads. The page
     is the nearest one above it in the URL.
     """
 

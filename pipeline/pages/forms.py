@@ -17,7 +17,7 @@ from jobs.time_zones import time_zone_choices
 from pipeline.domain.contests import TEXT_LENGTH, cleaned_text
 
 SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
-# The value of `preview` in a form that a page sends while somebody is still typing.
+# The value of `preview` in a form that a page sends while someone is still typing.
 QUIET_PREVIEW = "quiet"
 MESSAGES = {
     "required": "Fill in this field.",
@@ -107,7 +107,7 @@ class PlainForm(forms.Form):
 
 
 def moment_of_form(day: date, at: time, zone: str) -> datetime:
-    """Return a local time that a form gave, in UTC; of a time that comes twice, the first.
+    """Return the local time in a form as UTC; if it comes twice, the first.
 
     Raises ValidationError for a time that the clocks skip, and for a date out of range.
     """

@@ -1,7 +1,7 @@
-"""Picture of a line: its seats above, the people who wait below, the reader marked. Pure.
+"""Picture of a line: seats above, waiting people below, the reader marked. Pure.
 
-However long the line is, the picture has at most PLACES shapes in a row; a folded part is a number.
-The words beside it, and its label, say the same.
+However long the line is, the picture has at most PLACES shapes in a row; a folded part is a
+number. The words beside it and its label say the same.
 """
 
 from __future__ import annotations

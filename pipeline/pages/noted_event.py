@@ -1,4 +1,4 @@
-"""Form for an event of a log that somebody noted earlier: its number and its hash."""
+"""Form for an event of a log that someone noted earlier: its number and its hash."""
 
 from __future__ import annotations
 

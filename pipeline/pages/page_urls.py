@@ -1,4 +1,4 @@
-"""Places in lists, as the URLs of pages hold them. An invalid place means the first page."""
+"""Places in lists, as in the URLs of pages. An invalid place means the first page."""
 
 from __future__ import annotations
 

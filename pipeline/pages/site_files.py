@@ -1,4 +1,4 @@
-"""Files that browsers and search engines ask every site for, and the icon of a tab with a deadline.
+"""Files that browsers and search engines request from every site, and icons of deadlines.
 
 They belong to no page and read no session.
 """
@@ -42,14 +42,14 @@ _ICON = """\
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS)
 def site_robots_file(request: HttpRequest) -> HttpResponse:
-    """Tell search engines which pages are for them."""
+    """Tell search engines which pages they may index."""
     return HttpResponse(ROBOTS, content_type="text/plain; charset=utf-8")
 
 
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS)
 def site_favicon_file(request: HttpRequest) -> HttpResponse:
-    """Lead to the icon, for programs that look for it only here."""
+    """Redirect to the icon, for programs that look for it only here."""
     return redirect(static("img/favicon.ico"))
 
 
@@ -72,7 +72,7 @@ def site_receipt_keys_file(request: HttpRequest) -> JsonResponse:
 @require_safe
 @cache_control(public=True, max_age=DAY_SECONDS)
 def site_manifest_file(request: HttpRequest) -> HttpResponse:
-    """Describe the site to a phone that puts it on its home screen."""
+    """Describe the site to a phone that adds it to its home screen."""
     icons = [
         {"src": static(f"img/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
         for size in (192, 512)
@@ -93,7 +93,10 @@ def site_manifest_file(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, no_cache=True)
 def site_service_worker_file(request: HttpRequest) -> HttpResponse:
-    """Return the script that shows notifications, at the root, so that it is for all pages."""
+    """Return the script that shows notifications.
+
+    It is at the root, so that it applies to all pages.
+    """
     [folder] = settings.STATICFILES_DIRS
     script = Path(folder, "js", "service_worker.js").read_text()
     shown = script.replace("ICON_URL", static("img/icon-192.png"))

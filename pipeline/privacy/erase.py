@@ -69,7 +69,7 @@ def _withdraw_to_erase(person: Applicant) -> int:
 
 
 def _live_applications_to_erase(person: Applicant) -> list[UUID]:
-    """Return the ids, those in sandboxes first: if one is busy, no live seat was given up yet."""
+    """Return the ids, sandboxes first: if one is busy, no live seat has been given up yet."""
     theirs = Application.objects.filter(applicant=person).exclude(status=Status.INACTIVE)
     return list(theirs.order_by("-job__is_test", "id").values_list("id", flat=True))
 

@@ -115,7 +115,7 @@ def import_file_rows_to_erase(address: str) -> tuple[list[dict[str, str]], int]:
 def erase_in_export_files(address: str, job_ids: Collection[UUID]) -> None:
     """Remove these jobs' files that contain an address, and all that are being written now.
 
-    The writer of one notices and starts again; a removed file can be made again. No new one begins
+    A writer notices this and starts again; a removed file can be made again. No new one begins
     before this transaction ends.
     """
     hold_file_writes()

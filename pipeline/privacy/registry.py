@@ -1,4 +1,4 @@
-"""Registry of all text columns: whether they can hold personal data, and how that ends.
+"""Registry of all text columns: whether they can hold personal data, and when it is erased.
 
 A test compares it with the database, so every new column must be classified here.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """Column that can hold data about a person: where the person can read it, and how it ends."""
+    """Column that can hold data about a person: where they can read it, and when it is erased."""
 
     whose: str  # applicant or staff
     shown: str  # the key in the downloaded file, or why it is not included
@@ -78,10 +78,10 @@ PERSONAL: dict[str, Personal] = {
     ),
     "tasks_schedule.payload": Personal("applicant", "no: ids", "an address in it is erased"),
     "pipeline_webhookattempt.response_body": Personal(
-        "applicant", "no: what the company's own program answered", "30 days"
+        "applicant", "no: an answer of the company's own program", "30 days"
     ),
     "pipeline_webhookattempt.response_headers": Personal(
-        "applicant", "no: what the company's own program answered", "30 days"
+        "applicant", "no: an answer of the company's own program", "30 days"
     ),
     "pipeline_webhookattempt.detail": Personal(
         "applicant", "no: an error of the company's own program", "30 days"

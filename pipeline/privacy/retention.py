@@ -76,9 +76,9 @@ def end_retention() -> int:
     """Erase the personal data of a batch of applications whose retention has ended.
 
     Returns their number. Each application gets its own anonymous applicant. The log stays as it is.
-    A person without other applications and without a token in use is erased too. Jobs under a legal
-    hold are skipped, and so is an end that the company still has to look at again. Must not be
-    called inside a transaction.
+    A person without other applications and without a token in use is erased too. Jobs under a
+    legal hold are skipped, and so are ends that the company still has to look at again. Must not
+    be called inside a transaction.
     """
     due = _due_for_retention_end()
     for job_id in dict.fromkeys(row.job_id for row in due):
@@ -111,8 +111,8 @@ def _due_for_retention_end(ids: Collection[UUID] | None = None) -> list[Due]:
 def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
     """Separate applications from their people, under the job's lock.
 
-    A new legal hold still counts. The number of statements does not grow with that of applications:
-    everybody who applies to the job waits meanwhile.
+    A new legal hold still counts. The number of statements does not grow with the number of
+    applications, because everyone who applies to the job waits in the meantime.
     """
     lock_job(job_id)
     ids = [row.application_id for row in _due_for_retention_end(application_ids)]

@@ -1,6 +1,6 @@
-"""Sending of notifications to a person's devices, by the HTTP client of webhooks.
+"""Sending of notifications to a person's devices, through the HTTP client of webhooks.
 
-So each goes to an address that was checked right before, and nowhere else.
+So each goes only to an address that was checked just before.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def push_to_devices(reason: PushReason) -> dict[str, int]:
                 ]
     asked = [wait for wait in waits if wait is not None]
     if asked:
-        # The soonest: who is asked for too early says so again, and holds up no other device.
+        # The soonest: a service that is asked too early says so again, and holds up no other
+        # device.
         raise Retry("a push service cannot take it now", after_seconds=min(asked) or None)
     return {"sent": len(requests)}
 
@@ -113,7 +114,7 @@ def give_up_push_to_devices(reason: PushReason) -> None:
 def _device_text_to_deliver(
     reason: PushReason,
 ) -> tuple[Application | None, DeviceText | None, datetime]:
-    """Return the application, what to say about it if that is still true, and until when it is."""
+    """Return the application, the notification's text if still true, and how long it will be."""
     rows = Application.objects.select_related("applicant", "job__posting")
     application = rows.filter(id=reason.application_id).first()
     events = Event.objects.filter(application_id=reason.application_id)
@@ -151,7 +152,7 @@ def _push_request_to_deliver(
 ) -> Outgoing:
     """Make the request; a newer one about the same application replaces one that waits.
 
-    The topic tells the push service nothing: it is another one for each device.
+    The topic tells the push service nothing, because each device has its own.
     """
     topic = blake2b(application.id.bytes, key=device.id.bytes, digest_size=16).digest()
     shown: dict[str, Any] = {
@@ -179,9 +180,9 @@ def _push_request_to_deliver(
 
 
 def _note_push_delivery_answer(answer: Answer, device: Device) -> float | None:
-    """Record what became of a notification.
+    """Record the fate of a notification.
 
-    Returns after how many seconds to try again, 0 for the usual time; None for never.
+    Returns the seconds until the next attempt, 0 for the usual time, None for never.
     """
     notice = DeviceNotice.objects.filter(id=answer.key)
     status = answer.status or 0

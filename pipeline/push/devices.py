@@ -18,7 +18,7 @@ from pipeline.webhooks.addresses import checked_webhook_url
 security = logging.getLogger("security")
 
 MOST_DEVICES = 5
-# Names of browsers and systems by what they say of themselves; the first that fits is meant.
+# Names of browsers and systems by their own descriptions; the first that matches counts.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -50,10 +50,10 @@ def add_device(
     user_agent: str,
     here: UUID | None = None,
 ) -> Device:
-    """Store what a browser says of its subscription; the keys are in base64 for URLs.
+    """Store a browser's subscription; the keys are in base64 for URLs.
 
-    A browser has one subscription, so it is the last person's who switched it on there, and the
-    device that the browser was until now (`here`) goes. Adding it again changes its keys. Devices
+    A browser has one subscription, which belongs to the last person who switched it on there; the
+    browser's earlier device (`here`) is removed. Adding it again changes its keys. Devices
     of a former key of the site do not count. Raises DeviceRefused.
     """
     try:
@@ -63,10 +63,10 @@ def add_device(
     except (WebhookUrlRefused, ValueError):
         url, key, auth = "", b"", b""
     if len(auth) != SECRET_BYTES:
-        raise DeviceRefused("This browser's push service cannot be used.")
+        raise DeviceRefused("This browser’s push service cannot be used.")
     digest = sha256(url.encode()).digest()
     with transaction.atomic():
-        # Two at once would otherwise both find room for one more.
+        # Otherwise, two at once would both find room for one more.
         person = Applicant.objects.select_for_update(no_key=True).get(id=applicant_id)
         if person.is_erased:
             raise DeviceRefused("Your data has been erased.")

@@ -1,6 +1,6 @@
 """Encryption of messages to a browser (RFC 8291, in the coding of RFC 8188): one record each.
 
-The push service on the way cannot read them. Written here on `cryptography`, and tested with the
+The push service cannot read them. Written here on `cryptography`, and tested with the
 RFC's own example; docs/decisions/0018 says why no library does it.
 """
 
@@ -40,7 +40,7 @@ def encrypt_push_message(
     """Encrypt a message for the browser with this public key and secret.
 
     `salt` and `key` are for the RFC's example; they are random otherwise. Raises ValueError if the
-    public key is none, or the message does not fit into one record.
+    public key is invalid, or the message does not fit into one record.
     """
     salt, key = salt or os.urandom(16), key or generate_private_key(SECP256R1())
     ours = raw_encryption_key(key.public_key())
@@ -57,7 +57,10 @@ def encrypt_push_message(
 
 
 def browser_encryption_key(raw: bytes) -> EllipticCurvePublicKey:
-    """Return the public key of these 65 bytes. Raises ValueError if they are no point of P-256."""
+    """Return the public key of these 65 bytes.
+
+    Raises ValueError if they are not a point of P-256.
+    """
     if len(raw) != PUBLIC_KEY_BYTES:
         raise ValueError("a public key has 65 bytes")
     return EllipticCurvePublicKey.from_encoded_point(SECP256R1(), raw)

@@ -26,7 +26,7 @@ def give_up_push_to_devices_in_task(payload: dict[str, Any], _context: Context) 
     urgent=True,
     timeout_seconds=60,
     max_attempts=12,
-    cap=4,  # push services that answer slowly, or those who pretend to be one, keep no more slots
+    cap=4,  # push services that answer slowly, or impostors, keep no more slots than this
     backoff=Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5),
     on_fail=give_up_push_to_devices_in_task,
     waits_for_service=True,

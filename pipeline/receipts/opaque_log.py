@@ -1,8 +1,8 @@
-"""A job's log for its applicants: every event, without naming anybody, and its digest.
+"""A job's log for its applicants: every event, without names, and its digest.
 
-People have opaque ids. How somebody else left, what was asked and answered about that, and who
-acted, is not said. Yet each row holds the
-hash of the event as it was logged, so a later change of what is left out changes the digest too.
+People have opaque ids. The log does not say how other people left, what was asked and answered
+about that, or who acted. But each row holds the hash of the full event, so a later change of an
+omitted part changes the digest too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.models import Event
 FIRST_DIGEST = bytes(32)
 AT_ONCE = 2_000
 
-# What an event's data shows of the line. Everything else is left out.
+# The part of an event's data that is about the line. Everything else is left out.
 SHOWN = frozenset(
     "ticket tie decay_count deadline eligible_at not_before verify_by places missed active pending"
     " passes_used pass_next passed_at"
@@ -34,7 +34,7 @@ SHOWN = frozenset(
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
 _DECISIONS = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
-# One word for what is asked and answered about an end: it says nothing of the order.
+# One word for questions and answers about an end, which do not concern the order.
 NOTED = "NOTED"
 
 _COLUMNS = "seq event application_id from_status to_status cause_seq policy_version at data hash"

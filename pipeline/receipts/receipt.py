@@ -1,4 +1,4 @@
-"""Receipts: where an application stands now, bound to the whole log so far, and signed."""
+"""Receipts: an application's present place, bound to the whole log so far, and signed."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def issue_receipt(application_id: UUID) -> dict[str, Any]:
 
 
 def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, Any]:
-    """Return what a receipt says: whole numbers, texts and nothing else, so that it can be signed.
+    """Return the facts of a receipt: only whole numbers and texts, so that it can be signed.
 
-    `job` and `digest` are those of the event after which the application was seen.
+    `job` and `digest` are as of the event after which the application was read.
     """
     row = seen.application
     waits = row.ticket is not None and not job.awaits_draw  # before a draw, nobody has a place

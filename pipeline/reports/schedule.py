@@ -30,7 +30,7 @@ def report_schedule_of(company_id: UUID, job_id: UUID) -> Schedule | None:
 
 
 def schedule_reports(job: Job, *, zone: str, actor: str) -> None:
-    """Have the report made every Monday at 08:00 in a time zone; safe to call again."""
+    """Schedule the report for every Monday at 08:00 in a time zone; safe to call again."""
     plan = Plan(
         name=f"Weekly report of {job.posting.title}"[:200],
         cron=MONDAY_MORNING,

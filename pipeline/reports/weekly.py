@@ -26,7 +26,7 @@ class NothingToReport(Exception):
 
 
 class JobOver(NothingToReport):
-    """The job was already closed and everyone decided on, so nothing could or will happen."""
+    """The job was closed and everyone had been decided on, so nothing more could happen."""
 
 
 def make_weekly_report(

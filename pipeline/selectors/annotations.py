@@ -34,7 +34,7 @@ class Annotations:
 
     @property
     def stamp(self) -> str:
-        """Return a text that changes whenever any of it does."""
+        """Return a text that changes whenever any annotation does."""
         ids = [note.id for note in self.notes], [link.id for link in self.links]
         return f"{ids}{self.tags}{self.assignee_id}"
 

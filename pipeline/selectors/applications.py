@@ -128,7 +128,7 @@ def seen_application_after_change(
 
 
 def position_of_application_place(job_id: UUID, ticket: int, tie: int) -> int:
-    """Return the position of somebody who stood at a place in a job's line now, in one query."""
+    """Return the position that a place in a job's line would have now, in one query."""
     place: Any = {"job": job_id, "ticket": ticket, "tie": tie}
     _, _, position, _ = fetch_in_one_trip(sql.STANDING, parameters=place)[0][0]
     return int(position)
@@ -148,7 +148,7 @@ def applications_of(
 
 
 class Front(NamedTuple):
-    """Everybody who holds one of a job's seats, and the front of its waitlist."""
+    """Everyone who holds one of a job's seats, and the front of its waitlist."""
 
     active: list[SeenApplication]
     pending: list[SeenApplication]

@@ -248,7 +248,7 @@ def _board_promotion_facts(
     job: Job, activity: RecentActivity, worker: DecayWorkerStatus
 ) -> PromotionFacts:
     waiting: Any = Application.objects.filter(job_id=job.id, status="WAITLIST")
-    # Everybody's later end, of the cool-down or of what they asked for, and the earliest of these.
+    # Everyone's later end, of the cool-down or of what they asked for, and the earliest of these.
     cooling = waiting.filter(
         Q(not_before=None) | Q(not_before__lte=F("eligible_at")),
         eligible_at__isnull=False,

@@ -96,7 +96,7 @@ def may_contest_until(
     if application.outcome not in CONTESTABLE or not application.is_verified or ended is None:
         return None
     until: datetime = ended + CONTEST_WITHIN
-    # One that was made since this end is about it.
+    # One that was made since this end concerns it.
     is_contested = any(each.asked_at >= ended for each in contests)
     return None if is_contested or until <= now else until
 

@@ -12,7 +12,7 @@ from pipeline.models import DecisionNote, Event
 
 
 class Decision(NamedTuple):
-    """A company's decision: the code of its reason is in the log, its note is not."""
+    """A company's decision: the log holds the code of its reason, but not its note."""
 
     outcome: str
     reason: str | None

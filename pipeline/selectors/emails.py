@@ -18,7 +18,7 @@ MOST_EMAILS = 50
 
 @dataclass(frozen=True, slots=True)
 class ShownEmail:
-    """An email as people see it: when it was asked for, and what became of it when."""
+    """An email as people see it: when it was requested, and its outcome."""
 
     row: Email
     title: str
@@ -39,12 +39,12 @@ class ShownEmail:
 
     @property
     def state_at(self) -> datetime:
-        """Return when it got its state."""
+        """Return when it reached its state."""
         return self.row.state_at
 
     @property
     def may_repeat(self) -> bool:
-        """Tell whether it can be sent again, as far as its own row says."""
+        """Tell whether it can be sent again, judging by its own row alone."""
         return self.row.state != EmailState.QUEUED and not self.row.is_reminder
 
 

@@ -1,4 +1,4 @@
-"""Feed of all events in a company's jobs, in an order that neither loses nor repeats any.
+"""Feed of all events in a company's jobs, in an order that loses and repeats none.
 
 Rows get their ids before their transactions commit, so a reader that remembers the highest id it
 has seen would miss the rows that commit later with lower ones. The feed is ordered by (`txid`,

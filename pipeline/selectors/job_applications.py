@@ -23,7 +23,7 @@ from tasks.sql.prepared import PreparedStatement, prepared_row
 
 # How many applications are searched for one page, if a filter has no index of its own.
 CANDIDATES = 5_000
-# Up to how many applications a total counts.
+# The number of applications up to which a total counts.
 MOST_COUNTED = 10_000
 
 # What the index of the list knows of an application: how it ended, else its status.

@@ -100,7 +100,7 @@ def read_job(job_id: UUID) -> Job:
 def read_open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
     """Return the open jobs of every company but the sandboxes, newest first, in one query.
 
-    Each word of `search` must stand in the title, the location or the company's name. `after` is
+    Each word of `search` must be in the title, the location or the company's name. `after` is
     the last job of the previous page.
     """
     jobs = _whole_jobs().filter(status=JobStatus.OPEN, is_test=False)
@@ -125,7 +125,7 @@ def jobs_of_company(
 ) -> Page[Job]:
     """Return a company's jobs with their references, drafts included, newest first, in one query.
 
-    `search` must stand in the title or the location as it is, and each text of `metadata` in the
+    `search` must be in the title or the location as it is, and each text of `metadata` in the
     job's.
     """
     jobs = _whole_jobs().select_related("reference").filter(company_id=company_id)

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
-# Up to how many marked applications are read for a list. Of more, the list's own index finds a page
-# soon, because the mark is frequent in it.
+# The most marked applications that are read for a list. If there are more, the list's own index
+# finds a page quickly, because the mark is frequent in it.
 MOST_MARKED = 5_000
 
 # The ids of the marked applications, by the parameter that names the mark.
@@ -33,7 +33,7 @@ _CANDIDATE = """
 def rarest_mark(job_id: UUID, **values: Any) -> str:
     """Return the mark that few applications have, "tag" or "assignee"; "" if there is none.
 
-    `values` may hold conditions without a mark, and None for a mark that is no condition.
+    `values` may hold other conditions too, and None for a mark that is not a condition.
     """
     found = []
     for mark in _MARKS:

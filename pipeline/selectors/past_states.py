@@ -1,4 +1,4 @@
-"""Reads of a line after one event: everybody in it, or as much as a page shows.
+"""Reads of a line after one event: everyone in it, or as much as a page shows.
 
 An application's last event says where it stands. That fold is written once, in `past_states_sql`.
 `past_places_after` reads a whole line. `past_moment_of` and `past_differences` are bounded: the
@@ -88,7 +88,7 @@ class PastState:
     """A job's line after one event. Each list has its first SHOWN people, in order.
 
     `job` holds the job's status, capacity and policy, from the log's data. `awaits_draw`: the draw
-    by lot had not yet placed everybody, so nobody had a position.
+    by lot had not yet placed everyone, so nobody had a position.
     """
 
     event: Event
@@ -197,7 +197,7 @@ def past_places_after(job_id: UUID, seq: int) -> list[PastPlace]:
 def past_stretch_after(job_id: UUID, seq: int, *, after: int, limit: int) -> list[PastPlace]:
     """Return at most `limit` people of the waitlist after event `seq`, skipping the first `after`.
 
-    The first page also includes everybody with a seat. Reads the log up to the event.
+    The first page also includes everyone with a seat. Reads the log up to the event.
     """
     with connection.cursor() as cursor:
         values: dict[str, Any] = {"job": job_id, "seq": seq, "after": after, "limit": limit}

@@ -1,4 +1,4 @@
-"""SQL for past moments of a line: everybody's place, and the differences between two moments.
+"""SQL for past moments of a line: everyone's place, and the differences between two moments.
 
 All of it rests on one fold: an application's last event says where it stands. EVERYBODY reads the
 whole line. PEOPLE orders it in the database and reads the first of each list.
@@ -73,7 +73,7 @@ SELECT low, %(as_of)s > clock_timestamp() + make_interval(
 FROM search WHERE low >= high
 """
 
-# The last events of everybody who was in the line, read from the log's beginning.
+# The last events of everyone who was in the line, read from the log's beginning.
 FROM_THE_START = """
 SELECT e.application_id, e.to_status, e.at, e.event, e.data
 FROM (SELECT application_id, max(seq * 2 + (to_status = 'INACTIVE')::int) AS code
@@ -84,7 +84,7 @@ JOIN pipeline_event e ON e.job_id = %(job)s AND e.seq = last.code / 2 AND e.seq 
 WHERE last.code %% 2 = 0
 """
 
-# The same for everybody who may be among the first of a list, read from the log's end.
+# The same for everyone who may be among the first of a list, read from the log's end.
 #
 # These are the people in the line at that moment who have later events, and the first people of the
 # current line, who have none. The log says where each of them stood.
@@ -139,7 +139,7 @@ def _past_position_sql(event: str) -> str:
            ORDER BY ({event}.data ->> 'ticket')::bigint, ({event}.data ->> 'tie')::bigint) END"""
 
 
-# The status and place of everybody at two moments.
+# The status and place of everyone at two moments.
 STOOD = f"""
 SELECT last_seqs.application_id, b.to_status AS was, a.to_status AS now_is, a.outcome,
        {_past_position_sql("b")} AS place_before,

@@ -1,4 +1,4 @@
-"""Reads of companies' decisions that have not taken effect, or not on everybody."""
+"""Reads of companies' decisions that have not taken effect, or not on everyone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.models import Application, ApplicationRow, DecisionItem, PendingDe
 
 # Decisions of a job that its pages show.
 MOST_SHOWN = 10
-# Those that are open, and for ten minutes those that were refused for somebody.
+# Those that are open, and for ten minutes those that were refused for a person.
 _SHOWN = """
     job_id = %(job)s AND (finished_at IS NULL OR refused > 0 AND undone_by IS NULL
         AND finished_at > statement_timestamp() - interval '10 minutes')
@@ -47,7 +47,7 @@ ORDER BY decision.due_at, decision.id
 
 @dataclass(frozen=True, slots=True)
 class ShownPendingDecision:
-    """Decision for a job's pages: the people on whom it waits, and those it was refused for."""
+    """Decision for a job's pages: people for whom it waits, and people for whom it was refused."""
 
     id: UUID
     outcome: str
@@ -63,7 +63,7 @@ class ShownPendingDecision:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it has not taken effect on everybody."""
+        """Tell whether it has not taken effect on everyone."""
         return self.finished_at is None
 
 
@@ -72,7 +72,8 @@ def shown_pending_decisions(
 ) -> list[ShownPendingDecision]:
     """Return the decisions that a job's pages show, latest due last, in one query.
 
-    Of many, the open ones come first, then the latest. `only` is the one decision to return.
+    If there are many, the open ones come first, then the latest. `only` is the one decision to
+    return.
     """
     with connection.cursor() as cursor:
         cursor.execute(_DECISIONS, {"job": job_id, "only": only})
@@ -92,7 +93,7 @@ def read_pending_decision(decision_id: UUID) -> PendingDecision | None:
 
 
 def items_of_pending_decision(decision_id: UUID) -> list[DecisionItem]:
-    """Return the people that a decision is about, with their applications, in its order."""
+    """Return the people whom a decision is about, with their applications, in its order."""
     items = DecisionItem.objects.filter(decision_id=decision_id).select_related("application")
     return list(items.order_by("number"))
 
@@ -107,7 +108,7 @@ def pending_decision_on(application_id: UUID) -> PendingDecision | None:
 
 
 class Neighbours(NamedTuple):
-    """People before and after somebody in the same list of a job's pipeline, if any."""
+    """People before and after a person in the same list of a job's pipeline, if any."""
 
     before: UUID | None
     after: UUID | None
@@ -131,7 +132,7 @@ _NEIGHBOUR = """(
 def neighbours_of_pending_decision(application: Application | ApplicationRow) -> Neighbours:
     """Return the people before and after one, without those on whom a decision is pending.
 
-    In one query. Somebody whose application has ended has no neighbours.
+    In one query. A person whose application has ended has no neighbours.
     """
     columns = _LISTS.get(Status(application.status))
     if columns is None:

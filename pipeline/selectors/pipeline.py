@@ -14,7 +14,7 @@ from pipeline.selectors.page import Page
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A job with everybody who holds one of its seats, and the front of its waitlist."""
+    """A job with everyone who holds one of its seats, and the front of its waitlist."""
 
     job: Job
     active: list[SeenApplication]

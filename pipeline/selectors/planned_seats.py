@@ -1,4 +1,4 @@
-"""Reads of the seats that a job plans to open or close."""
+"""Reads of the seats that a job will open or close."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def planned_seats_of_job(job_id: UUID) -> list[PlannedSeats]:
 
 
 def read_planned_seats(job_id: UUID, planned_id: UUID) -> PlannedSeats:
-    """Return one plan of a job. Raises PlannedSeatsNotFound if nothing of it is still to come."""
+    """Return one plan of a job. Raises PlannedSeatsNotFound if it has no changes left."""
     found = PlannedSeats.objects.filter(job_id=job_id, id=planned_id).first()
     if found is None:
         raise PlannedSeatsNotFound

@@ -14,8 +14,8 @@ from pipeline.wording.moved_positions import PlaceChange
 # How many of a job's last events are searched for the cause, however long the line is.
 LOOKED_AT = 200
 
-# The events that moved a place in line, newest first: somebody ahead left or was offered a seat,
-# somebody joined ahead or came back to a former place ahead, or the person joined (the tie of their
+# The events that moved a place in line, newest first: someone ahead left or was offered a seat,
+# someone joined ahead or came back to a former place ahead, or the person joined (the tie of their
 # place is that event's seq).
 _READ = """
 WITH recent AS MATERIALIZED (
@@ -86,7 +86,7 @@ def last_change_of_position(
     with connection.cursor() as cursor:
         cursor.execute(_READ, values)
         found = [_MovedPosition(EventType(event), *row) for event, *row in cursor.fetchall()]
-    # People who come to stand ahead and are offered a seat at the same moment have moved nobody.
+    # People who get a place ahead and are offered a seat at the same moment have moved nobody.
     came = {move.seq for move in found if move.event in _CAME and not move.own}
     passing = came & {move.cause_seq for move in found if move.event is EventType.PROMOTED}
     moves = [move for move in found if not passing & {move.seq, move.cause_seq}]

@@ -83,7 +83,7 @@ class RecentActivity:
     misses: int
     # The earliest open deadline; in the past only until it is settled.
     first_deadline: datetime | None
-    # When somebody was last offered a seat from the waitlist.
+    # When someone was last offered a seat from the waitlist.
     last_promotion: datetime | None
 
 
@@ -113,7 +113,7 @@ FROM unnest(%(jobs)s::uuid[]) job(id)
 
 
 class Miss(NamedTuple):
-    """Deadline that somebody missed, and whether it ended the application."""
+    """Deadline that a person missed, and whether the miss ended the application."""
 
     application_id: UUID
     name: str

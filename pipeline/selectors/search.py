@@ -39,8 +39,8 @@ class Found(NamedTuple):
 
 # The applications with a word in the name that begins with the rarest search word, and whether the
 # name also matches each other search word. A word begins with the term if it sorts, byte by byte,
-# between the term and the term followed by the highest character. The next page goes on with the
-# term of the page before, with which its place begins.
+# between the term and the term followed by the highest character. The next page continues with the
+# term of the previous page, with which its place begins.
 _MATCHES = """
 WITH given AS MATERIALIZED (
     SELECT term FROM pipeline_words(%(search)s) term ORDER BY length(term) DESC, term LIMIT 5

@@ -9,7 +9,7 @@ from pipeline.line.sql import APPLICATION, sql_people_ahead
 
 _columns = ", ".join(f"seen.{name}" for name in APPLICATION)
 
-# The number of people in line, as everybody sees it.
+# The number of people in line, as everyone sees it.
 _WAITING = "job.waitlist_count - job.unverified_count"
 
 # The time by the job's own clock: ahead of the database's only in a sandbox.

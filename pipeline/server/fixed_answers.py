@@ -89,7 +89,7 @@ async def _send_fixed_content(content: IO[bytes], receive: Receive, send: Send) 
 
 
 class RememberedAnswers:
-    """Cache of Django's responses that are the same for everybody until the next release."""
+    """Cache of Django's responses that are the same for everyone until the next release."""
 
     PATHS = frozenset({"/api/v1/openapi.json", "/api/v1/docs/"})
 

@@ -38,7 +38,7 @@ def worker_listeners_for_bursts(sockets: list[socket.socket]) -> list[socket.soc
     """Return several handles of each socket: uvloop accepts one connection from each.
 
     The sockets themselves are among them, so that the port refuses connections once the server has
-    closed all that it was given.
+    closed all its handles.
     """
     return [
         handle

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 async def record_web_server_heartbeats() -> None:
     """Record every few seconds that this process answers, until it is cancelled.
 
-    In a thread of its own, which is no obstacle to the process's end.
+    Runs in a separate thread that does not keep the process from ending.
     """
     thread = RequestThreads(most=1)
     while True:

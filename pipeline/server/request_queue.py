@@ -72,7 +72,8 @@ class RequestQueue:
         self._running: Counter[str] = Counter()
         self._running_count = 0
         self._heavy: set[str] = set()
-        # What waits, by client and weight. Of clients with equally few running, the first is next.
+        # The waiting requests, by client and weight. Among clients with equally few running, the
+        # first is next.
         self._waiting: dict[tuple[str, bool], deque[_Waiting]] = {}
         self._waiting_of: Counter[str] = Counter()
         self._waiting_count = 0
@@ -82,7 +83,8 @@ class RequestQueue:
     def admitted(self, client: str) -> Iterator[None]:
         """Count a client's request while the block runs. Raises TooManyAtOnce, Overloaded.
 
-        It is overloaded already if the request could not even wait, so that nothing is spent on it.
+        Raises Overloaded at once if the request could not even wait, so that no work is spent on
+        it.
         """
         if self._held.get(client, 0) >= self.per_client:
             raise TooManyAtOnce
@@ -164,7 +166,7 @@ class RequestQueue:
             last.turn.set_exception(Overloaded())
 
     def _is_greediest(self, client: str) -> bool:
-        """Tell if no client would have more waiting than this one with one more."""
+        """Tell whether no client would have more requests waiting than this one with one more."""
         return self._waiting_of.get(client, 0) + 1 >= max(self._waiting_of.values(), default=0)
 
     def _leave(self, waiting: _Waiting) -> None:

@@ -14,7 +14,7 @@ def limit_request_statements() -> None:
 
     The limit is a start-up option, so it costs no round trip. Work that may take longer lifts it in
     its own transaction (see `pipeline.database.statement_time`). A pooler in transaction mode
-    accepts no start-up options: there the limits stand on its own connections or on the role.
+    accepts no start-up options: there the limits are set on its own connections or on the role.
     """
     limit = f"-c statement_timeout={settings.STATEMENT_SECONDS * 1_000}"
     for database in settings.DATABASES.values():

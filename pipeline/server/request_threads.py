@@ -51,8 +51,8 @@ class RequestThreads:
     async def call(self, function: Callable[[], Result]) -> Result:
         """Call a function in a thread, and wait for its result. Raises NoThread.
 
-        asyncio's `run_in_executor` does the same with a second future that has locks of its own,
-        at several percent of the CPU of a small request.
+        asyncio's `run_in_executor` does the same with a second future and its locks, which takes
+        several percent of the CPU of a small request.
         """
         loop = asyncio.get_running_loop()
         called: asyncio.Future[Result] = loop.create_future()

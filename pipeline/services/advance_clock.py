@@ -1,4 +1,4 @@
-"""Advance of a sandbox's clock: the time of all its jobs passes at once, and what was due happens.
+"""Advance of a sandbox's clock: time passes in all its jobs at once, and what was due happens.
 
 It is not an outage: every deadline before the new time is settled at its own instant, in order.
 """
@@ -46,11 +46,11 @@ def advance_clock(
 ) -> ClockAdvance:
     """Move a sandbox's clock on by `seconds`, and settle what has fallen due by then.
 
-    If very much has, the decay worker settles the rest; until then, changes of those jobs raise
-    ClockMoving. `advance_id`: the id of this advance; if there is one with it already, the clock
-    is not moved again, and that one is returned. Must not be called inside a transaction. Raises
-    NotASandbox, ClockAtItsEnd, TooManyAdvances, ClockMoving while an earlier advance is still being
-    settled, and ValueError if `seconds` is out of range.
+    If there is too much of it, the decay worker settles the rest; until then, changes of those
+    jobs raise ClockMoving. `advance_id`: the id of this advance. If an advance already has it,
+    that one is returned and the clock stays. Must not be called inside a transaction. Raises
+    NotASandbox, ClockAtItsEnd, TooManyAdvances, ClockMoving while an earlier advance is still
+    being settled, and ValueError if `seconds` is out of range.
     """
     if not 1 <= seconds <= MOST_SECONDS:
         raise ValueError(f"a clock is moved by 1 to {MOST_SECONDS:,} seconds, not {seconds}")
@@ -64,7 +64,7 @@ def advance_clock(
 
 
 def jobs_behind_clock(company_id: UUID) -> QuerySet[Job, UUID]:
-    """Return the ids of a sandbox's jobs in which something before its time is not settled yet."""
+    """Return the ids of a sandbox's jobs in which something due before its time is unsettled."""
     due = Job.objects.filter(company_id=company_id, next_due_at__lte=Now())
     return due.order_by("next_due_at").values_list("id", flat=True)
 

@@ -44,9 +44,9 @@ def answer_contest(
     text: str = "",
     request_id: UUID | None = None,
 ) -> Contest:
-    """Answer a contest: the end stands, or the person has the former place back at once.
+    """Answer a contest: the end stands, or the person gets their former place back at once.
 
-    The answer, and what it changes, are events of the same change. `reason` fits the answer
+    The answer and its effects are events of the same change. `reason` fits the answer
     (`REASONS_OF`). `text` is for the applicant and stays out of the log. `request_id` as in
     `remove`. Raises ContestNotFound; ContestAnswered; NotReinstatable or AlreadyApplied if there is
     no place to give back; ApplicationNotFound.
@@ -79,9 +79,9 @@ def answer_contest(
 
 
 def contested_place_to_give_back(job: LockedJob, application: Application) -> LastMiss:
-    """Return the place that the end of an application cost. Raises NotReinstatable, AlreadyApplied.
+    """Return the place that an application lost by its end.
 
-    Before a draw by lot, everybody only took part in it.
+    Raises NotReinstatable, AlreadyApplied. Before a draw by lot, nobody had a place yet.
     """
     if job.status is JobStatus.CLOSED:
         raise NotReinstatable(why=JOB_CLOSED)

@@ -46,13 +46,13 @@ def apply(
     application_id: UUID | None = None,
     reference: Mapping[str, Any] | None = None,
 ) -> Application:
-    """Admit a person to a job's line, with a seat if one is free for them, else at the back.
+    """Admit a person to a job's line: to a seat if one is free for them, or else to the back.
 
     The person has an `applicant_id`, or an `email` as `checked_address` returns it. An unknown
     address becomes an applicant. Threads of this process that apply to the same job at once share a
     transaction (`pipeline.line.turns`).
 
-    `verified`: the person has proved their address, or the company itself submits them. Anybody
+    `verified`: the person has proved their address, or the company itself submits them. Anyone
     else only keeps a place in line. An unverified application with their address is taken over: it
     is verified, keeps its place, gets the new name and is returned. Misses of earlier applications
     still count.
@@ -104,7 +104,7 @@ def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Applic
         return earlier
     application_id = request.application_id or uuid7()
     taken_over = person.history.unverified if request.verified else None
-    # A refusal takes back the reference, and nothing of the line: `admit` moves nobody before it.
+    # A refusal undoes the reference, and nothing in the line: `admit` moves nobody before it.
     with transaction.atomic() if request.reference else nullcontext():
         if request.reference:
             row = ApplicationReference(

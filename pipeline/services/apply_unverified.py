@@ -15,8 +15,8 @@ from pipeline.services.apply import apply
 SUBJECT = "Your code for “{title}”"
 APPLIED = (
     "Someone, probably you, applied for “{title}” with this address. Enter the code where"
-    " you applied, or sign in with this address. Your place in line is safe, but we can't offer"
-    " you a seat until you verify this address. If you don't do so within 24 hours, the"
+    " you applied, or sign in with this address. Your place in line is safe, but we can’t offer"
+    " you a seat until you verify this address. If you don’t do so within 24 hours, the"
     " application ends."
 )
 NOT_YOU = (

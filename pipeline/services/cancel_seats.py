@@ -18,9 +18,9 @@ security = logging.getLogger("security")
 
 @line_transaction
 def cancel_seats(*, job_id: UUID, planned_id: UUID, actor: Actor) -> None:
-    """Cancel a plan's coming changes. What is due already is carried out first, and stays.
+    """Cancel a plan's coming changes. Changes that are due are carried out first, and stay.
 
-    Raises JobNotFound, and PlannedSeatsNotFound if nothing of the plan is still to come.
+    Raises JobNotFound, and PlannedSeatsNotFound if the plan has no changes left.
     """
     job = lock_job(job_id)
     settle_due(job, only_ends=True)

@@ -32,7 +32,7 @@ from pipeline.models import Application, Contest
 from pipeline.selectors.contests import contestable_end
 
 NOT_CONTESTABLE = (
-    "Only an application that lapsed by missed deadlines, or that the company removed or did not"
+    "Only an application that lapsed after missed deadlines, or that the company removed or did not"
     " select, can be looked at again."
 )
 

@@ -64,7 +64,10 @@ def _lock_templates(company_id: UUID) -> int:
 def _require_free_template_name(
     company_id: UUID, name: str, *, apart_from: UUID | None = None
 ) -> str:
-    """Return the name with single spaces. Raises TemplateRefused if it is taken, in any case."""
+    """Return the name with single spaces.
+
+    Raises TemplateRefused if it is taken in any letter case.
+    """
     name = " ".join(name.split())
     ours = JobTemplate.objects.filter(company_id=company_id)
     ours = ours.exclude(id=apart_from) if apart_from else ours

@@ -1,4 +1,4 @@
-"""Outage of the site: time that nobody had to confirm an offered seat is given back."""
+"""Outage of the site: time in which nobody could confirm an offered seat is given back."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 
 # A silence that counts as an outage, and the part of a window that is too little to give back.
 LEAST_OUTAGE, LEAST_PART = timedelta(minutes=1), 0.02
-# How long before a deadline it is extended if the web servers are away, and how long they may be
-# away before they count as gone: perhaps another server was used since, which gives no signs.
+# How long before a deadline it is extended if the web servers are down, and how long they may be
+# down before they count as gone: perhaps the site now uses another server, which gives no signs.
 BEFORE_DEADLINE, GONE = timedelta(minutes=1), timedelta(days=1)
 # How long to wait for the lock of a job: the first few that are locked, then all others. Meanwhile
 # this worker settles nothing.
@@ -30,9 +30,9 @@ LOCK_MS, LOCK_MS_AFTERWARDS, MOST_WAITS = 200, 1, 3
 SIGN_SECONDS = 10.0  # between two signs of life of a task worker or a web server
 WORKERS, WEB = "site", "web"  # the rows of signs of life
 
-# Say that some of the site runs. The first sign of life after a silence records the silence, unless
-# a longer one still waits to be made up for; no exit of a process deletes it. A sign of life
-# from the future is dropped: the clock was set back.
+# Record that part of the site is running. The first sign of life after a silence records the
+# silence, unless a longer one still waits to be made up for; no exit of a process deletes it. A
+# sign of life from the future is dropped: the clock was set back.
 _SIGN_OF_LIFE = """
 INSERT INTO pipeline_heartbeat AS h (worker, completed_at) VALUES (%s, clock_timestamp())
 ON CONFLICT (worker) DO UPDATE SET
@@ -69,11 +69,11 @@ def watch_for_outage_as_chore() -> float:
 
 
 def extend_after_outage() -> int:
-    """Extend the open offers by the time that an outage took of them; return how many.
+    """Extend the open offers by the time that an outage took from them; return how many.
 
-    To be called before anything is settled, at the start and after every rest. An offer whose
-    deadline passed meanwhile stays missed: after its deadline nobody becomes active on it. While
-    the web servers are away, nobody can confirm either, but it is not known for how long: an offer
+    Call this before settling anything, at the start and after every sleep. An offer whose deadline
+    passed in the meantime stays missed: nobody can become active on it after its deadline. While
+    the web servers are down, nobody can confirm either, but we do not know for how long: an offer
     whose deadline is near is extended by one window. Each offer is extended once and by one window
     at most. Offers of a job whose lock is held are skipped; the next call tries them again. Must
     not be called inside a transaction.
@@ -98,7 +98,7 @@ def extend_after_outage() -> int:
 def _offers_open_in_outage() -> QuerySet[Application]:
     """Return the open offers that were not extended yet, by deadline, with their jobs and people.
 
-    Those of sandboxes are left out: time there is not ours.
+    Sandboxes are left out, because they have their own time.
     """
     offers = Application.objects.filter(
         status=Status.PENDING_ACKNOWLEDGMENT, deadline_extended=False, job__is_test=False

@@ -1,4 +1,4 @@
-"""Pass of the next turn: a person who waits asks to be passed over once, and keeps the place."""
+"""Pass of the next turn: a person in line asks to be passed over once, and keeps the place."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MOST_ASKED = 20
 
 @line_transaction
 def pass_next(*, application_id: UUID, wanted: bool, actor: Actor) -> Application:
-    """Pass the next turn of a person on the waitlist when it comes, or take that back.
+    """Pass the next turn of a person on the waitlist when it comes, or cancel that.
 
-    It takes back a yes in advance, which says the opposite. A change of the rules after it does not
-    matter: when the turn comes, it is passed. Repeating it is harmless. Raises NotPassable if the
+    It cancels a yes in advance, which says the opposite. Later changes of the rules do not matter:
+    when the turn comes, it is passed. Repeating it is harmless. Raises NotPassable if the
     job allows no more passes, or it was asked too often; IllegalMove if the person does not wait,
     is not verified or the job is closed; ApplicationNotFound.
     """

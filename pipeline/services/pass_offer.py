@@ -23,8 +23,9 @@ NONE_LEFT = "You have passed {used} {turns}, and this job lets people pass {most
 def pass_offer(*, application_id: UUID, actor: Actor) -> Application:
     """Pass an offered seat before its deadline, without a miss.
 
-    The person waits at the place they had before the offer. For the length of a cool-down no seat
-    is offered to them, so the next in line gets this one before this returns. Repeating it before
+    The person returns to the place they had before the offer. For the length of a cool-down no
+    seat is offered to them, and the next in line gets this one before the function returns.
+    Repeating it before
     the next offer is harmless. Raises AcknowledgmentExpired if the deadline has passed (the miss is
     then settled), NotPassable if the job allows no more passes, IllegalMove if no seat was offered
     or the job has closed, ApplicationNotFound.

@@ -21,10 +21,10 @@ MOST_PREACCEPTANCES = 50
 
 @line_transaction
 def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Actor) -> Application:
-    """Accept in advance a seat that is offered before a time, or take that back (None).
+    """Accept in advance a seat that is offered before a time, or cancel that (None).
 
-    The place in line stays the same. It takes back a wish to pass the next turn, which says the
-    opposite. While they wait, it can be repeated. Raises NotPreacceptable
+    The place in line stays the same. It cancels a request to pass the next turn, which says the
+    opposite. It can be repeated while they wait. Raises NotPreacceptable
     if the time is not ahead or more than ACCEPT_WITHIN away, or was set too often; IllegalMove if
     the person does not wait, is not verified or the job is closed; ApplicationNotFound.
     """

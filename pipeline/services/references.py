@@ -26,7 +26,7 @@ def change_application_reference(
 ) -> None:
     """Change what the company attached to an application: `external_id`, `metadata` or both.
 
-    Neither concerns the line, so this does not lock the job and is in no log. Raises
+    Neither concerns the line, so this does not lock the job and logs nothing. Raises
     ExternalIdTaken, and PersonErased, since either may name the person.
     """
     if changes:
@@ -53,8 +53,9 @@ def lock_external_ids_of_references(external_ids: Collection[str]) -> None:
 def write_reference(row: Reference, named: Mapping[str, Any]) -> None:
     """Write a reference, or the named fields of one that exists already.
 
-    The index on ids of a company decides, also between two changes at once: the later one waits for
-    the earlier one's commit. Raises ExternalIdTaken; the caller's transaction can go on.
+    The index on a company's ids decides, even between two simultaneous changes: the later one
+    waits for the earlier one's commit. Raises ExternalIdTaken; the caller's transaction can
+    continue.
     """
     rows: Any = row._meta.default_manager
     try:

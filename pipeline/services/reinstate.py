@@ -1,4 +1,4 @@
-"""Reinstatement: a company gives a person the place back that a miss cost them."""
+"""Reinstatement: a company gives a person back the place that they lost through a miss."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def reinstate(
 ) -> Application:
     """Give a person back the place they had before their last miss, which no longer counts.
 
-    They hold no seat by that: they stand at their former place, without a cool-down unless they
-    passed a turn since, and are promoted by the ordinary rule; at once if a seat is free. If they
-    have asked to look again at the lapse, that is answered by this. `reason`, `note` and
+    This gives them no seat. They stand at their former place, without a cool-down unless they have
+    passed a turn since, and are promoted by the ordinary rule: at once if a seat is free. It also
+    answers an open request to look again at the lapse. `reason`, `note` and
     `request_id` as in `remove`. Repeating it is harmless while the application is live. Raises
-    IllegalMove if the person neither waits nor lapsed by a miss, or if the job is closed;
+    IllegalMove if the person is not waiting and did not lapse by a miss, or if the job is closed;
     NotReinstatable; AlreadyApplied if they have another live application; ApplicationNotFound.
     """
     job = lock_job_of(application_id, hold_person=True)

@@ -12,7 +12,7 @@ from pipeline.models import Application
 def rename(*, application_id: UUID, name: str) -> Application:
     """Change the name under which the company knows an application. The log holds no names.
 
-    Somebody else may have applied with the address, so its owner may correct the name. An erased
+    Someone else may have applied with the address, so its owner may correct the name. An erased
     person has no live application, so an erased name cannot return. Raises IllegalMove if the
     application has ended, ApplicationNotFound.
     """

@@ -53,8 +53,8 @@ def update_job(
     Extra seats go to the next in line before this returns. Fewer seats evict nobody: the job
     drains. Running deadlines, tickets and cool-downs stay. With `seen`, raises StaleVersion if the
     job has changed since. Raises IllegalJobMove for a closed job's capacity or policy, and for a
-    draw unless it is that of a draft; DrawRefused, JobNotFound, ExternalIdTaken, and ValueError if
-    a policy value is out of range.
+    draw unless the job is a draft; DrawRefused, JobNotFound, ExternalIdTaken, and ValueError if a
+    policy value is out of range.
     """
     job = lock_job(job_id)
     posting = JobPosting.objects.filter(job_id=job.id).values_list("version", flat=True).first()
@@ -87,7 +87,7 @@ def update_job(
 
 
 def _draw_time_after_update(changes: JobChanges, job: LockedJob) -> datetime | None:
-    """Return the time of the job's draw after the changes: only a draft can have another one."""
+    """Return the time of the job's draw after the changes. Only a draft's can change."""
     if changes.draw_at is None or changes.draw_at == job.draw_at:
         return job.draw_at
     if job.status is not JobStatus.DRAFT or job.draw_at is None:

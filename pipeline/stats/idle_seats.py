@@ -1,7 +1,7 @@
 """Ledger of idle seats: seat time lost by cause, week by week, from the logs of jobs.
 
-Times are those at which events were recorded. Lost are free seats, and offers that were missed,
-from the offer to the miss. Everything else is in use, so use and losses add up to seats times time.
+Times are those at which events were recorded. The losses are free seats, and missed offers from
+the offer to the miss. Everything else is in use, so use and losses add up to seats times time.
 Only the time in which a job is open or paused counts. While a job drains, its seats are those held.
 """
 

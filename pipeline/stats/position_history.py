@@ -20,7 +20,7 @@ class PositionStep(NamedTuple):
     """Position from a time on; None while the application does not wait, or is not verified.
 
     `event` is the application's own event at that time, empty if another person's change moved it.
-    `took_back`: it took back the wish to pass a turn.
+    `took_back`: it cancelled the wish to pass a turn.
     """
 
     seq: int

@@ -1,4 +1,4 @@
-"""Facts of a job for everybody: how often what happened in its line, without personal data."""
+"""Facts of a job for everyone: how often each event happened in its line, without personal data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.domain.contests import ContestAnswer
 from pipeline.line.company_clock import read_company_clock
 from pipeline.models import Contest, Event
 
-# A number below this could point at a person, so only that it is smaller is said.
+# A number below this could point at a person, so the page only says that it is smaller.
 FEWEST_SHOWN = 5
 # How many of a job's last events are counted, and for how long the result is kept.
 MOST_EVENTS = 50_000
@@ -23,9 +23,9 @@ KEPT_SECONDS = 60
 
 
 class ContestCounts(NamedTuple):
-    """Numbers of those who asked the company to look again, and who got their place back.
+    """Numbers of people who asked the company to look again, and who got their place back.
 
-    `overdue` counts the open ones whose time to answer is over.
+    `overdue` counts open requests whose time to answer is over.
     """
 
     asked: int | None

@@ -29,7 +29,7 @@ register.filter("in_words", status_event_words)
 def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString | str:
     """Return a time relative to now, with the full time and its zone on hover.
 
-    On a page about a sandbox's `job`, "now" is that of its clock, which no browser knows.
+    On a page about a sandbox's `job`, "now" is by its clock, which no browser knows.
     """
     if moment is None:
         return "never"
@@ -48,7 +48,7 @@ def tag_when(context: Mapping[str, Any], moment: datetime | None) -> SafeString 
 def tag_lasting(context: Mapping[str, Any], since: datetime) -> SafeString:
     """Return how long something has lasted: "for 2 hours", with its beginning on hover.
 
-    On paper, it is the time since when instead.
+    On paper, the time at which it began replaces this.
     """
     ahead = _tag_clock_offset(context)
     span = naturaltime(since - ahead).replace("\xa0", " ")
@@ -100,7 +100,7 @@ def tag_chip(word: str, label: str = "") -> SafeString:
 def tag_field(bound: BoundField, **extra: Any) -> dict[str, Any]:
     """Return the context of a form field, with its label, help and errors linked to it.
 
-    A placeholder that a library gives the field goes: it repeats the label.
+    A placeholder from a library is removed, because it repeats the label.
     """
     bound.field.widget.attrs.pop("placeholder", None)
     described = [f"{bound.auto_id}_help"] if bound.help_text else []
@@ -122,7 +122,7 @@ def tag_number_of_errors(form: BaseForm) -> int:
 def _tag_clock_offset(context: Mapping[str, Any]) -> timedelta:
     """Return how far the clock of the page's times is ahead of the database's.
 
-    It is that of the company in `clock_of`, else of `job`; 0 on all other pages.
+    It is the clock of the company in `clock_of`, or else of `job`; 0 on all other pages.
     """
     whose = context.get("clock_of") or context.get("job")
     return timedelta(seconds=getattr(whose, "clock_offset_seconds", 0))
@@ -135,7 +135,7 @@ def tag_time_in_full(moment: datetime) -> str:
 
 
 def tag_time_in_short(moment: datetime, *, seconds: bool = False) -> str:
-    """Return a time to the minute, or the second if NEAR, with the year unless it is this one.
+    """Return a time to the minute, or the second if NEAR, with the year unless it is this year.
 
     `seconds`: to the second in any case.
     """

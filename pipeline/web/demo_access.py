@@ -1,4 +1,4 @@
-"""Access to the parts of the demo that let anybody act as somebody: only on one's own machine.
+"""Access to the parts of the demo that let anyone act as someone else: only on one's own machine.
 
 They exist only with the embedded database, never with DATABASE_URL, and only for requests that come
 directly from this machine.
@@ -25,7 +25,7 @@ def has_demo_access(request: HttpRequest) -> bool:
 
 
 def has_demo_access_to_story(request: HttpRequest) -> bool:
-    """Tell whether to show the bar that applies as somebody: in development only."""
+    """Tell whether to show the bar that applies as people of the story: in development only."""
     return settings.DEV_MAIL and has_demo_access(request)
 
 
@@ -38,13 +38,13 @@ def require_demo_access(request: HttpRequest) -> None:
 def demo_access_token(who: str) -> str:
     """Return a token that signs in as the demo's OWNER or APPLICANT for LINK_LIFETIME.
 
-    With a database of one's own there is none: an empty string.
+    With a separate database there is none: an empty string.
     """
     return "" if settings.EMBEDDED_POSTGRES is None else signing.dumps(who, salt=_SALT)
 
 
 def read_demo_access_token(token: str) -> str | None:
-    """Return whom a token signs in, or None if it is too old or not ours."""
+    """Return the person whom a token signs in, or None if it is too old or not ours."""
     try:
         who = signing.loads(token, salt=_SALT, max_age=LINK_LIFETIME)
     except signing.BadSignature:

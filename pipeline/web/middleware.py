@@ -120,7 +120,7 @@ def api_headers_instead_of_page(get_response: GetResponse) -> GetResponse:
         pages = each(pages)
     pages(HttpRequest())
     add_transport_security_in_middleware(answer)
-    # A browser that is led to an answer saves it, and never shows it as a page.
+    # A browser that opens an answer's address saves it, and never shows it as a page.
     answer.headers["Content-Disposition"] = 'attachment; filename="api.json"'
     constant = list(answer.headers.items())
 

@@ -59,6 +59,6 @@ def metrics_exposition() -> bytes:
     """Return the counters of all of this server's processes, in Prometheus' text format."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return generate_latest(REGISTRY)
-    everybody = CollectorRegistry()
-    MultiProcessCollector(everybody)
-    return generate_latest(everybody)
+    everyone = CollectorRegistry()
+    MultiProcessCollector(everyone)
+    return generate_latest(everyone)

@@ -26,7 +26,7 @@ def request_span(
 ) -> Callable[..., HttpResponse]:
     """Make a span of each request. Its log lines get the `trace_id`.
 
-    A span holds the route and never the URL, whose ids and tokens can be of people.
+    A span holds the route but never the URL, whose ids and tokens can belong to people.
     """
     if otel is None:
         raise MiddlewareNotUsed

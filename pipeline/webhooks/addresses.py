@@ -20,7 +20,7 @@ from django.conf import settings
 from pipeline.domain.errors import WebhookUrlRefused
 from pipeline.models.webhooks import LONGEST_URL
 
-# What is unicast and routed: NAT64, mapped and compatible forms of IPv4 lie outside.
+# Unicast and routed addresses: NAT64, mapped and compatible forms of IPv4 lie outside.
 _GLOBAL_V6 = IPv6Network("2000::/3")
 # Special addresses, listed because Python's own table differs between releases. Of IPv6 those in
 # 2000::/3: relays into IPv4 (6to4, Teredo), documentation, protocols.
@@ -37,7 +37,10 @@ _REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
 
 
 def is_public_webhook_address(address: str) -> bool:
-    """Tell if an address is on the public internet. One with a scope, or an invalid one, is not."""
+    """Tell whether an address is on the public internet.
+
+    One with a scope, or an invalid one, is not.
+    """
     try:
         found = ip_address(address)
     except ValueError:
@@ -52,18 +55,18 @@ def is_public_webhook_address(address: str) -> bool:
 
 
 def is_webhook_address_allowed(address: str) -> bool:
-    """Tell if a connection may go to an address on this site."""
+    """Tell whether this site allows a connection to an address."""
     return settings.WEBHOOK_ALLOW_PRIVATE or is_public_webhook_address(address)
 
 
 def absolute_webhook_host(host: str) -> str:
-    """Return a host as it is looked up: a name with a dot at its end, past any search domain."""
+    """Return a host as looked up: a name with a final dot, so that no search domain is added."""
     is_name = ":" not in host and not host.endswith(".") and not host[-1:].isdigit()
     return f"{host}." if is_name and not settings.WEBHOOK_ALLOW_PRIVATE else host
 
 
 def checked_webhook_url(text: str) -> str:
-    """Return a URL in the form in which it is kept. Raises WebhookUrlRefused, and says why."""
+    """Return a URL in the form in which it is kept. Raises WebhookUrlRefused with the reason."""
     if len(text) > LONGEST_URL:
         raise WebhookUrlRefused(why=f"Enter a URL of at most {LONGEST_URL:,} characters.")
     if not text.isprintable() or " " in text:
@@ -88,7 +91,7 @@ def checked_webhook_url(text: str) -> str:
 
 
 def _may_be_public_webhook_host(host: str) -> bool:
-    """Tell if a host is no literal private address and no name of a machine inside."""
+    """Tell whether a host is neither a literal private address nor an internal machine's name."""
     try:
         ip_address(host)
     except ValueError:

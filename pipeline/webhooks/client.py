@@ -1,8 +1,8 @@
-"""HTTP client for webhooks: many requests at once, from one thread of its own.
+"""HTTP client for webhooks: many requests at once, from one separate thread.
 
-Each endpoint has a pool of connections for itself. An address is checked between its resolution and
-the connection, and the connection goes to the very address that was checked. Redirects are not
-followed, TLS is verified, proxies of the environment are not used.
+Each endpoint has its own pool of connections. An address is checked between its resolution and the
+connection, and the connection goes to exactly that address. Redirects are not followed, TLS is
+verified, and proxies in the environment are not used.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Answer:
 
 
 class WebhookClient:
-    """Thread that sends requests. A context manager; leaving it abandons what is under way."""
+    """Thread that sends requests. A context manager; leaving it abandons requests under way."""
 
     def __init__(self, *, timeout_seconds: float | None = None) -> None:
         self._timeout_seconds = timeout_seconds or TIMEOUT_SECONDS
@@ -120,12 +120,12 @@ class WebhookClient:
         self._resolvers.shutdown(wait=False, cancel_futures=True)
 
     def send(self, requests: list[Outgoing]) -> None:
-        """Send requests at once; each has its answer among `answers` in TIMEOUT_SECONDS."""
+        """Send requests at once; each gets its answer among `answers` within TIMEOUT_SECONDS."""
         if requests:
             self._loop.call_soon_threadsafe(self._begin, requests)
 
     def answers(self, seconds: float) -> list[Answer]:
-        """Return the answers that have come; wait so long for a first one."""
+        """Return the answers that have arrived; wait up to this long for a first one."""
         found: list[Answer] = []
         with suppress(queue.Empty):
             found.append(self._answers.get(timeout=seconds))
@@ -134,7 +134,7 @@ class WebhookClient:
         return found
 
     def close_pool(self, endpoint_id: UUID) -> None:
-        """Close the connections to an endpoint to which nothing is under way."""
+        """Close the connections to an endpoint that has no requests under way."""
         self._loop.call_soon_threadsafe(self._drop, endpoint_id)
 
     def _begin(self, requests: list[Outgoing]) -> None:
@@ -209,7 +209,7 @@ def _limit_memory_of_webhook_clients() -> None:
     """Let threads share two heaps, and have small stacks.
 
     glibc reserves 64 MB of addresses for the heap of each thread, and 8 MB for its stack; the
-    limit of a task's memory counts both, also for the tasks that the process runs afterwards.
+    limit on a task's memory counts both, even for tasks that the process runs later.
     """
     threading.stack_size(_STACK_BYTES)
     with suppress(OSError, AttributeError):  # another C library has no such thing
@@ -219,7 +219,7 @@ def _limit_memory_of_webhook_clients() -> None:
 def allow_webhook_connections() -> None:
     """Let this process have as many connections open as the run's endpoints keep.
 
-    The usual limit is 1,024. Beyond it, attempts would fail that the receivers know nothing of.
+    The usual limit is 1,024. Beyond it, attempts would fail without reaching the receivers.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
@@ -229,7 +229,7 @@ def allow_webhook_connections() -> None:
 
 @cache
 def _webhook_client_tls() -> ssl.SSLContext:
-    """Return the context that verifies receivers: the system's authorities and the well-known."""
+    """Return the context that verifies receivers, with the system's and well-known authorities."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
@@ -244,7 +244,7 @@ def _webhook_failure_of_status(status: int) -> Failure | None:
 
 
 def _webhook_failure_of_error(error: Exception) -> tuple[Failure, str]:
-    """Return the failure that an error stands for, and what to say about it."""
+    """Return the failure that an error stands for, and its description."""
     reasons = [error]
     while following := reasons[-1].__cause__ or reasons[-1].__context__:
         if not isinstance(following, Exception) or following in reasons:

@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 RUN_SECONDS = 60.0
 MOST_LANES, MOST_UNDER_WAY = 200, 400
-# On top of these: a lane for each company that has none, and a few requests for each that has few.
+# In addition: a lane for each company that has none, and a few requests for each that has few.
 KEPT_LANES, KEPT_UNDER_WAY = 100, 200
 REACH = 1_000  # due endpoints among which those of other companies are looked for
 RENEW_SECONDS = sql.LEASE_SECONDS / 4
@@ -73,7 +73,7 @@ _FAIL_WAITING = PreparedStatement(sql.FAIL_WAITING, prepared_row)
 
 
 class DeliveryRun:
-    """One run: leases endpoints, sends what is due to them, and gives them back."""
+    """One run: leases endpoints, sends their due deliveries, and gives them back."""
 
     def __init__(self, client: WebhookClient, *, is_cancelled: Callable[[], bool]) -> None:
         self._client = client
@@ -89,7 +89,7 @@ class DeliveryRun:
         self.delivered = 0
 
     def run_until_nothing_is_due(self, seconds: float, turn: OvertimeTurn) -> None:
-        """Deliver until nothing is due or the time is over; then wait for what is under way."""
+        """Deliver until nothing is due or the time is over; then wait for requests under way."""
         until, look_at = time.monotonic() + seconds, 0.0
         while not turn.may_end((now := time.monotonic()) - until) and not self._is_cancelled():
             self._renew(now)
@@ -129,7 +129,7 @@ class DeliveryRun:
     def _lease(self) -> None:
         """Lease due endpoints; once the lanes are taken, one of each company that has none here.
 
-        So the endpoints of some companies, slow as they may be, do not keep out the others.
+        So the slow endpoints of some companies do not keep out the others.
         """
         room, found = MOST_LANES - len(self._lanes), []
         if room > 0:
@@ -140,7 +140,7 @@ class DeliveryRun:
         self._lanes |= {lane.id: lane for lane in found}
 
     def _renew(self, now: float) -> None:
-        """Keep the leases; forget endpoints that another run has, and follow changes of others."""
+        """Keep the leases; forget endpoints that another run has, and note changes to the rest."""
         if now < self._renew_at:
             return
         self._renew_at = now + RENEW_SECONDS
@@ -159,7 +159,7 @@ class DeliveryRun:
         del self._lanes[endpoint_id]
 
     def _send(self) -> None:
-        """Send what the lanes may, each company its share; a few requests are left to each."""
+        """Send what the lanes and companies' shares allow; a few requests are reserved for each."""
         shares = LaneShares(self._lanes.values(), most=MOST_UNDER_WAY, kept=KEPT_UNDER_WAY)
         for lane in list(self._lanes.values()):
             if not lane.is_active:
@@ -209,7 +209,7 @@ class DeliveryRun:
         return Outgoing(waiting.id, lane.company_id, lane.id, lane.url, signed, body)
 
     def _take(self, answers: Iterable[Answer]) -> None:
-        """Note how attempts ended, of endpoints that are still this run's; `_write` records it."""
+        """Note how attempts ended, for endpoints that this run still has; `_write` records it."""
         for answer in answers:
             headers, began = self._sent.pop(answer.key, ({}, None))
             lane = self._lanes.get(answer.endpoint_id)
@@ -233,7 +233,7 @@ class DeliveryRun:
             self.delivered += answer.failure is None
 
     def _write(self, now: float) -> None:
-        """Record attempts, many in one statement, and switch off endpoints that are to be."""
+        """Record attempts, many in one statement, and switch off endpoints where due."""
         rows, self._unwritten, self._write_at = self._unwritten, [], now + WRITE_SECONDS
         if not rows:
             return
@@ -254,7 +254,7 @@ class DeliveryRun:
         self._ends.clear()
 
     def _fail_waiting(self, lane: Lane) -> None:
-        """End what waits for an endpoint that is off, when nothing is under way to it."""
+        """End the waiting deliveries of an endpoint that is off, once no request is under way."""
         lane.stop()
         if not lane.held:
             with transaction.atomic():
@@ -275,7 +275,7 @@ class DeliveryRun:
 def deliver_due_webhooks(
     *, seconds: float = RUN_SECONDS, is_cancelled: Callable[[], bool] = lambda: False
 ) -> dict[str, int]:
-    """Deliver what is due for at most that time, and have a task deliver what is due later.
+    """Send due deliveries for at most that time, and leave later ones to a task.
 
     Returns how many attempts were made, and how many of them succeeded.
     """

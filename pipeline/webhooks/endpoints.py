@@ -41,11 +41,11 @@ security = logging.getLogger("security")
 MOST_ENDPOINTS = 20
 # The alert to members that a receiver's answers have switched an endpoint off.
 ALERT = "WEBHOOK_DISABLED"
-# For so long the secret before the last rotation signs too.
+# How long the secret before the last rotation signs too.
 OLD_SECRET_FOR = timedelta(hours=24)
 # The number of rotations that are known again when their request is repeated.
 KEPT_ROTATIONS = 50
-# For so long a request that is sent twice, without a change, is answered with the secret again.
+# How long an unchanged request that is sent twice is answered with the secret again.
 SHOWN_AGAIN_FOR = timedelta(minutes=5)
 
 OffReason = WebhookEndpoint.OffReason
@@ -60,10 +60,10 @@ def create_webhook_endpoint(
     types: list[str] | None = None,
     endpoint_id: UUID | None = None,
 ) -> tuple[WebhookEndpoint, str]:
-    """Make an endpoint of a company; return it and its secret.
+    """Create an endpoint of a company; return it and its secret.
 
-    With an `endpoint_id` it is made once. The same again within SHOWN_AGAIN_FOR returns it with its
-    secret; anything else under this id raises WebhookAlreadyMade. Raises WebhookUrlRefused,
+    With an `endpoint_id`, it is created once. The same call within SHOWN_AGAIN_FOR returns it with
+    its secret; anything else under this id raises WebhookAlreadyMade. Raises WebhookUrlRefused,
     TooManyWebhooks.
     """
     Company.objects.select_for_update(no_key=True).get(id=company_id)
@@ -99,8 +99,8 @@ def change_webhook_endpoint(
 ) -> WebhookEndpoint:
     """Change some of url, description, types and is_active; all or nothing.
 
-    Switched on, an endpoint begins without its failures. What waits while it is switched off fails.
-    Raises WebhookNotFound, WebhookUrlRefused.
+    When switched on, an endpoint begins without its failures. When it is switched off, waiting
+    deliveries fail. Raises WebhookNotFound, WebhookUrlRefused.
     """
     endpoint = locked_webhook_endpoint(company_id, endpoint_id)
     if "url" in changes:
@@ -120,10 +120,10 @@ def change_webhook_endpoint(
 def rotate_endpoint_secret(
     *, company_id: UUID, endpoint_id: UUID, rotation_id: UUID | None = None
 ) -> tuple[WebhookEndpoint, str]:
-    """Give an endpoint a new secret, and return both; the one before signs too for a day.
+    """Give an endpoint a new secret, and return both; the previous one also signs for a day.
 
-    One that cannot be read any more is gone at once. With a `rotation_id` this happens once: the
-    same again within SHOWN_AGAIN_FOR, before another rotation, returns the same secret, and later
+    One that can no longer be read is dropped at once. With a `rotation_id`, this happens once: the
+    same call within SHOWN_AGAIN_FOR, before another rotation, returns the same secret; later it
     raises WebhookAlreadyRotated. Raises WebhookNotFound.
     """
     endpoint = locked_webhook_endpoint(company_id, endpoint_id)
@@ -150,7 +150,10 @@ def rotate_endpoint_secret(
 
 @transaction.atomic
 def delete_webhook_endpoint(*, company_id: UUID, endpoint_id: UUID) -> None:
-    """Delete an endpoint with its secrets; its deliveries go by age. Raises WebhookNotFound."""
+    """Delete an endpoint with its secrets; its deliveries are removed by age.
+
+    Raises WebhookNotFound.
+    """
     endpoint = locked_webhook_endpoint(company_id, endpoint_id)
     endpoint.delete()
     security.info("webhook.deleted", extra=_webhook_endpoint_ids(endpoint))
@@ -189,8 +192,8 @@ def send_test_to_endpoint(*, company_id: UUID, endpoint_id: UUID) -> WebhookDeli
 def reencrypt_endpoint_secrets() -> int:
     """Re-encrypt secrets that an earlier key encrypted; return how many endpoints.
 
-    So a fallback can be removed after a while. What no key decrypts stays as it is, and does not
-    keep the endpoint's other secret from being encrypted anew.
+    So a fallback can be removed after a while. A secret that no key decrypts stays as it is; the
+    endpoint's other secret is still re-encrypted.
     """
     tag, columns = webhook_signing_key_tag(), ("secret", "old_secret")
     outdated = WebhookEndpoint.objects.extra(
@@ -240,5 +243,5 @@ def locked_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpo
 
 
 def _webhook_endpoint_ids(endpoint: WebhookEndpoint) -> dict[str, str]:
-    """Return what the security log says of an endpoint: not its URL, which may hold a token."""
+    """Return the security log's fields of an endpoint: not its URL, which may hold a token."""
     return {"company": str(endpoint.company_id), "endpoint": str(endpoint.id)}

@@ -19,7 +19,7 @@ def start_webhook_follow_up() -> None:
 
 
 def webhook_follow_up_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
-    """Return the task that queues these events, if an endpoint of the company wants one of them."""
+    """Return the task that queues these events, if an endpoint of the company wants any of them."""
     wanted = job.webhook_types
     if not wanted or not entries:
         return []

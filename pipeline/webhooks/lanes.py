@@ -1,8 +1,8 @@
-"""Endpoints that a run has leased, with what is under way to each; and when an attempt is repeated.
+"""Endpoints that a run has leased, with the requests under way to each; times of repetitions.
 
 A lane begins slowly, and sends more at once while the receiver answers. When attempt after attempt
-fails, the endpoint rests, and then one delivery is tried. So an endpoint that hangs takes up hardly
-anything, and its own deliveries do not use up their attempts in one outage.
+fails, the endpoint rests, and then one delivery is tried. So a hanging endpoint takes up hardly any
+capacity, and its own deliveries do not use up their attempts in one outage.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ class Waiting:
 
 @dataclass(slots=True)
 class Lane:
-    """Endpoint that this run has leased. `held`: what was read and is not recorded yet."""
+    """Endpoint that this run has leased.
+
+    `held`: deliveries that were read and are not recorded yet.
+    """
 
     id: UUID
     company_id: UUID
@@ -73,7 +76,7 @@ class Lane:
 
     @property
     def rest_seconds(self) -> float | None:
-        """Return for how long the endpoint rests now; None if it does not."""
+        """Return how long the endpoint rests now; None if it does not."""
         if not self.rests:
             return None
         doublings = min(self.failures - REST_AFTER, 20)
@@ -86,11 +89,11 @@ class Lane:
 
     @property
     def is_done(self) -> bool:
-        """Tell whether to give the endpoint back: nothing is under way, and nothing left to do."""
+        """Tell whether to give the endpoint back: no request is under way, and nothing is left."""
         return not self.held and not self.has_more
 
     def count_attempt(self, failure: Failure | None) -> None:
-        """Count an attempt, and send more at once or fewer."""
+        """Count an attempt, and then send more or fewer at once."""
         if failure is None:
             self.failures = 0
             self.has_succeeded = self.is_success_unwritten = True
@@ -102,7 +105,7 @@ class Lane:
             self.stop()
 
     def stop(self) -> None:
-        """Send nothing more; what was read and not sent stays for the next run."""
+        """Send nothing more; deliveries that were read and not sent stay for the next run."""
         self.has_more = False
         for each in self.waiting:
             del self.held[each.id]
@@ -154,7 +157,7 @@ def lane_delay_after_attempt(attempts: int) -> float | None:
 
 
 def lane_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
-    """Describe how an attempt ended, and how the delivery goes on."""
+    """Describe how an attempt ended, and how the delivery continues."""
     number = waiting.attempts + 1
     delay = lane_delay_after_attempt(number - waiting.earlier_attempts)
     state = State.PENDING if delay else State.FAILED
@@ -180,10 +183,10 @@ def lane_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, 
 def lane_reason_to_switch_off(
     lane: Lane, waiting: Waiting, answer: Answer, state: str
 ) -> WebhookEndpoint.OffReason | None:
-    """Return why the endpoint is to be switched off, if it is.
+    """Return why the endpoint must be switched off, if it must.
 
-    After a last attempt that failed it is, unless something has arrived since that delivery's first
-    attempt: then the receiver refuses this one, and takes others.
+    It must after a last attempt that failed, unless something has arrived since that delivery's
+    first attempt: then the receiver refuses only this one.
     """
     if answer.failure is Failure.GONE:
         return WebhookEndpoint.OffReason.GONE

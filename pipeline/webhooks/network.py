@@ -30,7 +30,7 @@ class NameNotFound(Exception):
 
 
 class ResolversBusy(Exception):
-    """No name could be looked up in time, because too many others are: nothing was tried."""
+    """No name could be looked up in time, because too many others waited: nothing was tried."""
 
 
 # The time limit of the request that this task sends.
@@ -38,9 +38,9 @@ request_limit: ContextVar[asyncio.Timeout] = ContextVar("request_limit")
 
 
 class NetworkResolver:
-    """Look-ups of names, bounded in all and for each company; waiting for a turn costs no time.
+    """Look-ups of names, limited in total and for each company; waiting for a turn does not count.
 
-    A look-up that is given up keeps its turn until its thread comes back.
+    A look-up that is given up keeps its turn until its thread returns.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class NetworkResolver:
 class _GuardedStream(httpcore.AsyncNetworkStream):
     """Stream that is closed if its TLS handshake is cut off by our time limit.
 
-    httpcore closes it after errors only, and a cancellation is none.
+    httpcore closes it only after errors, and a cancellation is not one.
     """
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
@@ -175,5 +175,5 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         raise AssertionError("the last address returns or raises")
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep between retries, of which there are none."""
+        """Sleep between retries. There are no retries."""
         await self._network.sleep(seconds)

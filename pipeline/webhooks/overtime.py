@@ -1,7 +1,7 @@
-"""Overtime of runs: while one run waits for its last answers, the other goes on serving endpoints.
+"""Overtime of runs: while one waits for its last answers, the other serves further endpoints.
 
-Two runs that began together would otherwise end together, and for as long as receivers hang,
-nothing new would be sent.
+Otherwise two runs that began together would end together, and nothing new would be sent for as long
+as receivers hang.
 """
 
 from __future__ import annotations

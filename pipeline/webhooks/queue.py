@@ -28,7 +28,7 @@ from tasks.payloads import CheckedPayload
 from tasks.registry import find_registered_type
 from tasks.sql.prepared import PreparedStatement, prepared_row
 
-# What a webhook tells besides of an event's data, if it is there.
+# The further parts of an event's data that a webhook has, if present.
 _TOLD = (PLANNED_SEATS, ACCEPTED_UNTIL, "accept_until", "not_before", "pass_next")
 # The types of the tasks that queue events, and that deliver what is due.
 QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"
@@ -41,7 +41,7 @@ _INSERT = PreparedStatement(sql.QUEUE, prepared_row)
 
 @dataclass(frozen=True, slots=True)
 class QueuedOccurrence:
-    """Event to tell of; `source` names it among all that an endpoint can be told of."""
+    """Event to deliver; `source` identifies it among everything that an endpoint can get."""
 
     source: str
     type: str
@@ -49,10 +49,7 @@ class QueuedOccurrence:
     data: dict[str, Any]
 
     def body(self, *, is_test: bool) -> str:
-        """Return the body of the delivery, which is the same in every attempt.
-
-        That of a sandbox says so.
-        """
+        """Return the body of the delivery, the same in every attempt. A sandbox's says so."""
         told = {"type": self.type, "timestamp": logged_time(self.at), "data": self.data}
         return as_json(told | {"test": True} if is_test else told)
 
@@ -76,7 +73,7 @@ def queue_webhooks_of_events(
 def queue_webhooks(company_id: UUID, occurrences: Iterable[QueuedOccurrence]) -> int:
     """Queue occurrences for the company's endpoints that want them; return how many are new.
 
-    An endpoint is told of nothing that happened before it was created.
+    An endpoint gets nothing that happened before it was created.
     """
     endpoints = _LOCK_COMPANY.all(company=company_id)
     rows = [
@@ -96,10 +93,10 @@ def queue_webhooks(company_id: UUID, occurrences: Iterable[QueuedOccurrence]) ->
 
 
 def wake_webhook_queue(at: datetime | None = None) -> None:
-    """Have a task deliver what is due at that time, now without one, unless one waits already.
+    """Start a task that sends what is due, at that time or now, unless one is waiting already.
 
-    To be called after the commit of whatever makes something due: a task that waits then has not
-    looked yet, and will see it.
+    Call this after the commit that makes something due: a task that is waiting then has not read
+    yet, and will see it.
     """
     # A task keeps milliseconds, a delivery microseconds: not a moment too early.
     due = at and at + timedelta(milliseconds=1)
@@ -112,7 +109,7 @@ def wake_webhook_queue(at: datetime | None = None) -> None:
 
 
 def _webhook_occurrence_of(event: Event) -> QueuedOccurrence:
-    """Tell of an event of the log: ids, codes and numbers, as everything in the log is."""
+    """Describe an event of the log: ids, codes and numbers, like everything in the log."""
     return QueuedOccurrence(
         source=f"event:{event.job_id}:{event.seq}",
         type=webhook_type_of(event.event),

@@ -46,7 +46,7 @@ def redeliver_one_webhook(
 def start_redelivering_webhooks(
     *, company_id: UUID, endpoint_id: UUID, since: datetime, producer: str = ""
 ) -> Enqueued:
-    """Have a task send all deliveries again that were made since a time and have failed.
+    """Start a task that sends all failed deliveries again that were created since a time.
 
     Raises WebhookNotFound, WebhookOff.
     """
@@ -60,7 +60,7 @@ def start_redelivering_webhooks(
 def redeliver_failed_webhooks(*, company_id: UUID, endpoint_id: UUID, since: datetime) -> int:
     """Send failed deliveries again, oldest first, at most MOST_REDELIVERED; return how many.
 
-    Raises WebhookNotFound. An endpoint that is switched off meanwhile gets no more.
+    Raises WebhookNotFound. An endpoint that is switched off in the meantime gets no more.
     """
     sent = 0
     while sent < MOST_REDELIVERED:

@@ -1,8 +1,9 @@
-"""Secrets of endpoints, and signatures as Standard Webhooks 1.0 wants them.
+"""Secrets of endpoints, and signatures according to Standard Webhooks 1.0.
 
-Unlike a key, a secret has to be known to sign with it, so it is kept encrypted: AES-GCM under a key
+Unlike a key, a secret has to be known to sign with it, so it is kept encrypted: AES-GCM under a
+key
 that is derived from SECRET_KEY, bound to its endpoint. Keys in SECRET_KEY_FALLBACKS still decrypt;
-`pipeline.webhooks.endpoints.reencrypt_endpoint_secrets` then encrypts anew.
+`pipeline.webhooks.endpoints.reencrypt_endpoint_secrets` then encrypts them again.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def decrypt_webhook_signing_secret(sealed: bytes | memoryview, endpoint_id: UUID
 
 
 def is_webhook_signing_secret_readable(sealed: bytes | memoryview, endpoint_id: UUID) -> bool:
-    """Tell if a key of this site decrypts the secret."""
+    """Tell whether a key of this site decrypts the secret."""
     with suppress(SecretUnreadable):
         decrypt_webhook_signing_secret(sealed, endpoint_id)
         return True

@@ -1,7 +1,7 @@
 """Statements about deliveries, each with a name and a sentence. Time is the database's everywhere.
 
-An endpoint is the unit that runs share: whoever has its lease alone reads and records deliveries to
-it. A statement that depends on the lease names it, and does nothing once it is lost.
+Runs share the work by endpoint: only the holder of its lease reads and records deliveries to it. A
+statement that depends on the lease names it, and does nothing once it is lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FROM pipeline_webhookendpoint
 WHERE company_id = %(company)s AND is_active ORDER BY id FOR NO KEY UPDATE
 """
 
-# Queue events for endpoints, each once, and make these due. Comes back: how many are new.
+# Queue events for endpoints, each once, and make these due. Returns the number of new ones.
 #
 # The caller has locked them (`LOCK_COMPANY`), so that a run that gives one back has seen what is
 # queued here, or this sees that it was given back.
@@ -76,8 +76,8 @@ WITH first AS MATERIALIZED (
     among="AND id = ANY(ARRAY(SELECT id FROM first))",
 )
 
-# Keep the leases. Comes back: the endpoints that are still this run's, whether they are still
-# switched on, and their present address and secrets.
+# Keep the leases. Returns the endpoints that this run still has, whether they are still switched
+# on, and their present address and secrets.
 RENEW = f"""
 UPDATE pipeline_webhookendpoint e
 SET leased_until = statement_timestamp() + interval '{LEASE_SECONDS} seconds'
@@ -87,7 +87,7 @@ RETURNING e.id, e.company_id, e.url, e.is_active, e.secret, e.failures,
           CASE WHEN e.old_secret_until > statement_timestamp() THEN e.old_secret END
 """
 
-# The next due deliveries to an endpoint that is the run's, but for those that the run has read.
+# The next due deliveries to an endpoint of the run, except for those that the run has read.
 READ_DUE = f"""
 SELECT id, body, attempts, earlier_attempts, round_started_at FROM pipeline_webhookdelivery
 WHERE endpoint_id = %(endpoint)s AND state = 'PENDING'
@@ -107,8 +107,8 @@ SELECT id, body, attempts, earlier_attempts, round_started_at FROM pipeline_webh
 WHERE id = (SELECT id FROM due ORDER BY id LIMIT %(most)s)
 """
 
-# Record attempts: how each delivery goes on, and the log. Comes back: the endpoints that were still
-# this run's; the attempts at others are not recorded, and are made again.
+# Record attempts: the state of each delivery, and the log. Returns the endpoints that this run
+# still had; attempts at others are not recorded, and are made again.
 RECORD = """
 WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(attempts)s::json) AS g(

@@ -1,4 +1,4 @@
-"""Tasks of webhooks: queueing what happened, delivering, and sending again."""
+"""Tasks of webhooks: queueing events, delivering, and sending again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalPrope
     },
 )
 def queue_webhooks_of_job_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
-    """Queue events of a job's log for the company's endpoints, and have them delivered."""
+    """Queue events of a job's log for the company's endpoints, and start their delivery."""
     queued = queue_webhooks_of_events(
         company_id=UUID(payload["company_id"]),
         job_id=UUID(payload["job_id"]),
@@ -107,9 +107,9 @@ def redeliver_webhooks_in_task(payload: dict[str, Any], context: Context) -> dic
     key=FOLLOW, queue="webhooks", timeout_seconds=120, max_attempts=3, cap=1, schema=_NOTHING
 )
 def queue_webhooks_of_tasks_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
-    """Queue events of companies' tasks; while some are under way, look again every second.
+    """Queue events of companies' tasks; while some are running, look again every second.
 
-    Also encrypts secrets anew after SECRET_KEY was changed.
+    Also re-encrypts secrets after SECRET_KEY was changed.
     """
     refuse_task_of_company(context)
     reencrypt_endpoint_secrets()
@@ -131,9 +131,9 @@ def queue_webhooks_of_tasks_in_task(payload: dict[str, Any], context: Context) -
 
 
 def ensure_webhook_tasks() -> None:
-    """Schedule what looks after webhooks. Safe to call at every start, by many processes at once.
+    """Schedule the upkeep of webhooks. Safe to call at every start, by many processes at once.
 
-    The deliveries have tasks of their own; the schedule helps where such a task has died.
+    The deliveries have their own tasks; the schedule helps if such a task has died.
     """
     schedules.ensure_schedule("Webhooks", EVERY_MINUTE, DELIVER)
     schedules.ensure_schedule("Webhooks about tasks", EVERY_MINUTE, FOLLOW)

@@ -35,7 +35,7 @@ def queue_webhooks_of_task_events() -> tuple[int, bool, bool]:
     """Queue the next events of companies' tasks.
 
     Return how many deliveries that made, whether more can be read now, and whether more may come
-    soon. While no endpoint wants any, everything is passed over; so is what happened before the
+    soon. While no endpoint wants any, everything is passed over; so are events from before the
     first call.
     """
     place = WebhookTaskPlace.objects.select_for_update().filter(id=_PLACE).first()

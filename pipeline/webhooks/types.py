@@ -1,4 +1,4 @@
-"""Types of webhooks: one for each kind of event in the log, those of tasks, and the test. Pure."""
+"""Types of webhooks: one for each kind of event in the log, some for tasks, and the test. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pipeline.domain.states import EventType
 
 TEST = "webhook.test"
 
-# What each type tells of, for people.
+# The meaning of each type, for people.
 _OF_EVENTS = {
     EventType.APPLIED: "A person applied, or the company submitted them",
     EventType.VERIFIED: "A person proved their address",
@@ -31,10 +31,10 @@ _OF_EVENTS = {
     EventType.JOB_PAUSED: "A job was paused",
     EventType.JOB_RESUMED: "A job was resumed",
     EventType.JOB_CLOSED: "A job closed",
-    EventType.CAPACITY_CHANGED: "A job's number of seats changed",
-    EventType.POLICY_CHANGED: "A job's rules changed",
+    EventType.CAPACITY_CHANGED: "A job’s number of seats changed",
+    EventType.POLICY_CHANGED: "A job’s rules changed",
     EventType.CLOCK_ADVANCED: "The clock of a sandbox was moved forward",
-    EventType.DRAWN: "The order of a job's line was drawn by lot",
+    EventType.DRAWN: "The order of a job’s line was drawn by lot",
 }
 _OF_TASKS = {
     "task.started": "A task began an attempt",

@@ -1,7 +1,7 @@
-"""Behaviour of the people in a log: when they came, answered and left. Pure.
+"""Behaviour of the people in a log: when they applied, answered and left. Pure.
 
-A simulation hands these out again: absolute for what a person did while waiting, relative to the
-offer or to the start of the review for the rest.
+A simulation repeats these times: absolute for acts while waiting, relative to the offer or to the
+start of the review for the rest.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class Behaviour:
     def answer(self, number: int, usual: Answer) -> Answer:
         """Return the answer to the person's offer of that number, from 0 on.
 
-        To more offers than there were, they answer as to the last, and without any as is usual. A
-        yes in advance is no answer to an offer that must be confirmed, so there they answer as to
-        their last such offer.
+        Further offers get the answer to the last one, and people without any offer give the usual
+        answer. A yes in advance does not answer an offer that must be confirmed, so such an offer
+        gets the answer to their last one of that kind.
         """
         answer = self.answers[min(number, len(self.answers) - 1)] if self.answers else usual
         if not answer.in_advance:
@@ -91,7 +91,7 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Behaviours:
-    """Behaviour of everybody in a log, and what is usual among them."""
+    """Behaviour of everyone in a log, and the usual behaviour."""
 
     of: dict[UUID, Behaviour]
     usual_answer: Answer
@@ -99,7 +99,7 @@ class Behaviours:
 
 
 def behaviours_in(log: Iterable[LoggedEvent]) -> Behaviours:
-    """Read from a log how everybody behaved."""
+    """Read from a log how everyone behaved."""
     of: dict[UUID, Behaviour] = {}
     last: dict[UUID, LoggedEvent] = {}
     for event in log:

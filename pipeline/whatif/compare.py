@@ -1,6 +1,6 @@
 """Comparison of what happened in a line with what would have happened under other rules.
 
-Its one assumption is `ASSUMPTION`. Nothing of the order reads this.
+Its one assumption is `ASSUMPTION`. The order never reads this.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _compare_first_seats(
     start: datetime,
     end: datetime,
 ) -> tuple[int, int]:
-    """Count who would have got a first seat earlier, and who later, or by the end not at all."""
+    """Count the people who would have got a first seat earlier, and later or not at all."""
     never = end + 2 * NOTABLE
     was, would = _first_seats_to_compare(happened), _first_seats_to_compare(tried)
     changes = [

@@ -1,4 +1,4 @@
-"""Line in memory: its seats, its queue, and what happened in it. Pure."""
+"""Line in memory: its seats, its queue and its events. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Run of a line's history again under another policy: the rules of the line in memory. Pure.
+"""Replay of a line's history under another policy: the rules of the line in memory. Pure.
 
-The log gives when people came, answered and left (`behaviour`), the rules give everything else.
+The log says when people applied, answered and left (`behaviour`); the rules decide everything
+else.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from pipeline.whatif.behaviour import (
 from pipeline.whatif.line import SimulatedLine
 from pipeline.whatif.state import WISHES, Change, PersonState, SimulatedEvent, TooLong
 
-# A run that goes beyond these is given up: rules can be tried under which a line never rests.
+# A run that goes beyond these is given up: under some rules, a line would never come to rest.
 MOST_SIMULATED_EVENTS = 200_000
 MOST_LOOKS = 20_000_000  # at people on the waitlist, in search of the next in line
 
@@ -34,8 +35,8 @@ MOST_LOOKS = 20_000_000  # at people on the waitlist, in search of the next in l
 class Simulation(SimulatedLine):
     """A line in memory, in which a log's people behave as they did.
 
-    Without a change, it is settled only when the log was written, and comes out as the log has it.
-    With one, offers end and cool-downs are over at their own instants.
+    Without a change, it is settled only when the log was written, and its events equal the log's.
+    With one, offers and cool-downs end at their own instants.
     """
 
     def __init__(self, log: Sequence[LoggedEvent], change: Change | None = None) -> None:
@@ -53,7 +54,7 @@ class Simulation(SimulatedLine):
             self._plan(change.since, lambda: self._change_rules(EventType.POLICY_CHANGED))
 
     def run(self, until: datetime) -> list[SimulatedEvent]:
-        """Run to a time, and return all events so far. Can go on from there. Raises TooLong."""
+        """Run to a time, and return all events so far. Can continue from there. Raises TooLong."""
         while self._coming and self._coming[0][0] <= until:
             self.now = self._coming[0][0]
             self._settle()
@@ -70,7 +71,7 @@ class Simulation(SimulatedLine):
         heappush(self._coming, (at, self._numbers, step))
 
     def _touch(self, at: datetime) -> None:
-        """Settle the line at a time, too; until the change only the log's times count."""
+        """Settle the line at this time too; before the change, only the log's times count."""
         if self.change and at >= self.change.since:
             self._plan(max(at, self.now), lambda: None)
 
@@ -152,13 +153,13 @@ class Simulation(SimulatedLine):
         self._record(event, person)
 
     def pass_turn_if_allowed(self, person: PersonState) -> None:
-        """Pass a turn if the rules allow it; who cannot pass an offer lets it run out."""
+        """Pass a turn if the rules allow it; an offer that cannot be passed runs out."""
         if person.pass_next or self.policy.passes_left(person.passes):
             self.pass_turn(person)
             self._touch(person.eligible_at or self.now)
 
     def answer_as_logged(self, person: PersonState, answer: Answer) -> None:
-        """End an offer as the person did; a closed job takes neither a yes nor a pass."""
+        """End an offer as the person did; a closed job accepts neither a yes nor a pass."""
         if self.status == JobStatus.CLOSED and answer.stays:
             return
         if answer.confirmed:
@@ -204,7 +205,7 @@ class Simulation(SimulatedLine):
             self._plan(self.now + lasts, simulate_end_of_review)
 
     def _step_of_event(self, event: LoggedEvent) -> Callable[[], None]:
-        """Return the step that a row of the log makes by itself; most only settle the line."""
+        """Return the step that a row of the log causes by itself; most only settle the line."""
         who, kind = event.application_id, event.event
         if is_planned_seats_change(event):
             return lambda: None

@@ -29,7 +29,7 @@ class WhatIfUnderWay(WorkError):
 def start_what_if(*, job: Job, rules: dict[str, Any], producer: str) -> None:
     """Start a run of a job's past under other rules, in the background.
 
-    The row of the job's last run is locked, so that of two clicks at the same time one starts a
+    The row of the job's last run is locked, so that only one of two simultaneous clicks starts a
     run. Raises WhatIfUnderWay, and the errors of `start_tasks`.
     """
     LastWhatIf.objects.get_or_create(job_id=job.id)

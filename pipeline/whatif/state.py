@@ -1,4 +1,4 @@
-"""State of a simulation: its people, the events that come out, and the rules that change. Pure."""
+"""State of a simulation: its people, the resulting events, and the changed rules. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pipeline.domain.states import EventType, Status
 
-# What a person who waits chooses by an event: a time, or to pass the next turn.
+# The wish that a waiting person states by an event: a time, or to pass the next turn.
 WISHES: dict[str, str] = {
     "DEFERRED": "not_before",
     "PREACCEPTED": "accept_until",
@@ -54,8 +54,8 @@ class Change:
 class PersonState:
     """Person in a simulated line.
 
-    `former_place` is the one before the last seat, miss or end. `lost`: what cost it, a MISS or an
-    END, if it can be given back.
+    `former_place` is the one before the last seat, miss or end. `lost`: the cause of the loss, a
+    MISS or an END, if the place can be given back.
     """
 
     id: UUID
@@ -79,7 +79,7 @@ class PersonState:
     reviews: int = 0
 
     def take_wish(self, kind: str, wanted: str | None) -> None:
-        """Take over what the person chose. A yes in advance and a pass take each other back."""
+        """Adopt the person's choice. A yes in advance and a pass cancel each other."""
         if kind == EventType.PASS_ASKED:
             self.pass_next = bool(wanted)
             self.accept_until = None if wanted else self.accept_until

@@ -1,4 +1,4 @@
-"""Task that runs a job's log again under other rules, started by hand."""
+"""Task that replays a job's log under other rules, started by hand."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _what_if_task_number_schema(name: str, *, optional: bool = False) -> dict[st
     },
 )
 def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
-    """Compare the last `days` of a job, by default all, with what other rules would have done.
+    """Compare the last `days` of a job, by default all, with the outcome under other rules.
 
     Rules and seats that are not given stay as they were.
     """

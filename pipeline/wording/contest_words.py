@@ -6,15 +6,15 @@ from pipeline.domain.contests import REASONS_OF, ContestAnswer, ContestReason
 from pipeline.domain.states import ReinstatementReason
 from pipeline.wording.english import capitalized
 
-# Also the reasons for giving a place back are among them.
+# They include the reasons for giving a place back.
 CONTEST_REASON_WORDS: dict[ContestReason, str] = {
     ContestReason.DECISION_STANDS: "the decision was right",
     ContestReason.NO_PLACE_LEFT: "there is no place left to give back",
-    ContestReason.OUR_ERROR: "an error on the company's side",
-    ContestReason.NEW_INFORMATION: "the applicant's explanation",
+    ContestReason.OUR_ERROR: "an error on the company’s side",
+    ContestReason.NEW_INFORMATION: "the applicant’s explanation",
     ContestReason.MAIL_FAILURE: "an email that did not arrive in time",
     ContestReason.ACCOMMODATION: "an accommodation for the applicant",
-    ContestReason.PERSON_ERASED: "the applicant's data was erased",
+    ContestReason.PERSON_ERASED: "the applicant’s data was erased",
 }
 
 # The answers that a company can give, in the order of the form.

@@ -42,7 +42,7 @@ PROBLEM_WORDS: dict[str, str] = {
     "UNSUPPORTED": "The mail server does not support the special characters in this address.",
     "BAD_ADDRESS": "The mail server cannot write to this address.",
     "REFUSED": "The mail provider refuses to write to this address.",
-    "BOUNCED": "The recipient's mail server sent it back.",
+    "BOUNCED": "The recipient’s mail server sent it back.",
     "COMPLAINED": "The recipient marked it as unwanted.",
 }
 
@@ -50,5 +50,5 @@ PROBLEM_WORDS: dict[str, str] = {
 def email_problem_in_words(code: str) -> str:
     """Return why an email was not delivered; a number is the mail server's own code."""
     if code.isdecimal():
-        return f"The recipient's mail server refused it (code {code}). Check the address."
+        return f"The recipient’s mail server refused it (code {code}). Check the address."
     return PROBLEM_WORDS.get(code, "")

@@ -224,7 +224,7 @@ ACTOR_WORDS: dict[str, str] = {
     ActorKind.SYSTEM: "by the system",
     ActorKind.APPLICANT: "by the applicant",
     ActorKind.COMPANY: "by the company",
-    VIA_KEY: "by the applicant, on the company's own site",
+    VIA_KEY: "by the applicant, on the company’s own site",
 }
 
 # The first message to an applicant, by the application's initial status.

@@ -93,7 +93,7 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         seats = "One applicant at a time has the seat for review"
     coming_in = (
         "If a seat is free when you apply, it is yours at once. If your email address is not"
-        " verified yet, you keep a place in line, but we can't offer you a seat until you enter the"
+        " verified yet, you keep a place in line, but we can’t offer you a seat until you enter the"
         " code that we email you."
     )
     if policy.acknowledge_first_seat:
@@ -119,7 +119,7 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
         f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
         " ahead of you unless you miss a deadline. If you do not want a seat before a date, you"
         " can say so and keep your place. You can also say yes in advance: when your turn comes,"
-        " the seat is yours at once. If the company cancels someone's miss, or reverses a decision"
+        " the seat is yours at once. If the company cancels someone’s miss, or reverses a decision"
         " that it was asked to look at again, that person returns to the place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
@@ -216,7 +216,7 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
         return "The job has been closed, so your application is about to end."
     if not standing.is_verified:
         return (
-            "You can't be offered a seat until your email address is verified. If it is not"
+            "You can’t be offered a seat until your email address is verified. If it is not"
             f" verified by {time_in_words(standing.verify_by, zone)}, the application ends. That"
             " does not count as a miss."
         )
@@ -244,7 +244,7 @@ def _explain_waiting(standing: ExplainedStanding, zone: tzinfo) -> str:
 
 
 def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
-    """Say when the person wants no seat or has none, after a miss or as they asked."""
+    """Say when the person is offered no seat, after a miss or as they asked."""
     turn = ""
     if standing.is_cooling:
         until = time_in_words(standing.eligible_at, zone)

@@ -39,7 +39,7 @@ def describe_prospect(prospect: DescribedProspect) -> str:
 
 
 def describe_forecast_wait(half_seconds: int, most_seconds: int) -> str:
-    """Say when half, and four fifths, of the people who stay in line are offered a seat."""
+    """Say when half and four fifths of the people who stay in line are offered a seat."""
     half, most = _forecast_wait_in_words(half_seconds), _forecast_wait_in_words(most_seconds)
     if half == most:
         return f"Most people in your place who stay in line are offered a seat within {most}."

@@ -44,7 +44,7 @@ class PromotionFacts:
     unverified: int = 0  # of those waiting
     # The earliest deadline of an open offer.
     first_deadline: datetime | None = None
-    # When the first verified person can be promoted who is in a cool-down or deferred; else None.
+    # When the first verified person in a cool-down or deferral can be promoted; else None.
     first_eligible: datetime | None = None
     # When the first unverified application lapses.
     first_verify_by: datetime | None = None
@@ -114,7 +114,7 @@ def _status_while_closing_out(facts: PromotionFacts) -> PromotionStatus:
     return PromotionStatus(
         Cause.CLOSING_OUT,
         "The job is closed. Everyone without a confirmed seat is being released.",
-        f"{people(left)} still {plural(left, 'stands', 'stand')} in the line. The worker "
+        f"{people(left)} {plural(left, 'is', 'are')} still in line. The worker "
         f"releases them in batches.",
         "This takes moments, even for a long line. People in review stay until you decide.",
         tone="warn" if facts.worker_alive else "bad",

@@ -59,7 +59,7 @@ class Reader(Enum):
     COMPANY = {
         "They": "The applicant",
         "they": "the applicant",
-        "their": "the applicant's",
+        "their": "the applicant’s",
         "own": "their",  # where the sentence has just named the person
         "were": "was",
     }
@@ -119,7 +119,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{They} confirmed the seat in time. It is {their} seat until the company decides."
     ),
     (EventType.ACKNOWLEDGED, VIA_KEY): (
-        "{They} confirmed the seat in time, on the company's own site. It is {their} seat until "
+        "{They} confirmed the seat in time, on the company’s own site. It is {their} seat until "
         "the company decides."
     ),
     (EventType.DEADLINE_EXTENDED, None): (
@@ -149,7 +149,7 @@ SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
         "{They} withdrew the application and left the line."
     ),
     (EventType.WITHDRAWN, VIA_KEY): (
-        "{They} withdrew the application on the company's own site and left the line."
+        "{They} withdrew the application on the company’s own site and left the line."
     ),
     (EventType.REMOVED, Outcome.REMOVED): (
         "The company removed {their} application from the line{why}. It has ended."
@@ -229,7 +229,7 @@ def sentence(
         ),
         "Their": capitalized(words["their"]),
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
-        "quiet": quiet and f" Quiet hours ({quiet} time) don't count.",
+        "quiet": quiet and f" Quiet hours ({quiet} time) don’t count.",
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
         "not_before": time_in_words(event.data.get(NOT_BEFORE), zone),
         "accept_until": time_in_words(event.data.get(ACCEPT_UNTIL), zone),
@@ -260,12 +260,12 @@ def sentence(
     raise KeyError((event.event, event.to_status, event.outcome))
 
 
-# The names in an event's data by which its sentence differs.
+# The names in an event's data that change its sentence.
 _FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, NOT_BEFORE, ACCEPT_UNTIL, PASS_NEXT)
 
 
 def _are_times_of_sentence_near(event: DescribedEvent) -> bool:
-    """Tell if the times of an event lie so near that minutes would not tell them apart."""
+    """Tell whether an event's times are too close to tell apart by the minute."""
     if event.event == EventType.DEADLINE_EXTENDED:  # the sentence has one time only
         return False
     later = (event.data.get(name) for name in ("deadline", "eligible_at"))

@@ -48,6 +48,6 @@ IMPORT_ENDING_WORDS: dict[str, str] = {
     ImportRun.Ending.COMPLETE: "Done",
     ImportRun.Ending.JOB_PAUSED: "Ended early: the job was paused",
     ImportRun.Ending.JOB_CLOSED: "Ended early: the job was closed",
-    ImportRun.Ending.JOB_FULL: "Ended early: the job's log is full",
+    ImportRun.Ending.JOB_FULL: "Ended early: the job’s log is full",
     ImportRun.Ending.BAD_FILE: "The file cannot be read",
 }

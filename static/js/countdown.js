@@ -32,7 +32,7 @@ class CountDown extends HTMLElement {
     if (this.isOwn) showTimeLeft(0); // until another one ticks
   }
 
-  // A deadline of the reader, not of somebody else on the page.
+  // A deadline of the reader, not of someone else on the page.
   get isOwn() {
     return "own" in this.dataset;
   }

@@ -24,7 +24,7 @@ async function subscribe() {
   await navigator.serviceWorker.register(panel.dataset.worker);
   const worker = await navigator.serviceWorker.ready;
   const earlier = await worker.pushManager.getSubscription();
-  // One that this person's device does not use is of an earlier key, or of somebody else.
+  // One that this person's device does not use is of an earlier key, or of someone else.
   if (earlier && !(here && textOf(earlier.options.applicationServerKey) === siteKey)) await earlier.unsubscribe();
   return worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(siteKey) });
 }

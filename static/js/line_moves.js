@@ -1,7 +1,7 @@
 // A picture of a line that moves: who takes a seat goes there from the front, and the others move up.
 //
 // The picture holds no names, only seats and people in order, so a move is read from two pictures:
-// a seat that was not offered before and is now, while somebody waited, was taken from the front.
+// a seat that was not offered before and is now, while someone waited, was taken from the front.
 // Nothing moves for readers who want less motion.
 const MOVE_MS = 700;
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");

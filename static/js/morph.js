@@ -1,11 +1,11 @@
 // Making what is shown like what the server answered, changing only what differs: so that focus,
-// scroll, open <details>, selections and what somebody is typing stay.
+// scroll, open <details>, selections and what someone is typing stay.
 
 const keyOf = (node) => node.id || node.dataset?.key || null;
 const alike = (one, other) =>
   one.nodeType === other.nodeType && one.nodeName === other.nodeName && keyOf(one) === keyOf(other);
 
-// Somebody's work in progress: it stays as it is, even where the server has no form any more.
+// Someone's work in progress: it stays as it is, even where the server has no form any more.
 function isEdited(form) {
   if ("busy" in form.dataset) return true;
   if (form.contains(document.activeElement) && document.activeElement.matches("input, select, textarea"))

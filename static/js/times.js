@@ -5,7 +5,7 @@ const LONGEST_KEPT = 28 * DAY; // from here on only the calendar knows how many 
 const YEAR_SECONDS = 365 * DAY;
 const A_MOMENT_MS = 5_000; // times under a minute stand beside count-downs: they must not stand still
 
-// Not Date.now(): somebody may set that clock while the page is open.
+// Not Date.now(): someone may set that clock while the page is open.
 const ownNow = () => performance.timeOrigin + performance.now();
 
 // How far the server's clock is ahead, in ms. A moment that the server named was always on its way

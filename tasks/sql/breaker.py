@@ -1,14 +1,14 @@
 """Circuit breakers: when nearly all runs of a type fail, try only one run a minute.
 
 Each owner has its own breaker for each type, so failures of one company do not stop another. The
-breaker of the type itself, for everybody, opens when runs of several owners fail. The claim skips
-tasks behind an open breaker, except for one probe a minute. `control.resume` closes a breaker by
-hand.
+breaker of the type itself applies to everyone, and opens when runs of several owners fail. The
+claim skips tasks behind an open breaker, except for one probe a minute. `control.resume` closes a
+breaker by hand.
 """
 
 from __future__ import annotations
 
-# Most runs of one owner that count towards everybody's breaker: two owners cannot open it alone.
+# Most runs of one owner that count towards everyone's breaker: two owners cannot open it alone.
 MOST_OF_AN_OWNER = 7
 
 # Open the breakers of owners with at least 20 runs in five minutes, of which over 80 % failed.
@@ -31,7 +31,7 @@ WHERE b.breaker = 'CLOSED'
 RETURNING type_id
 """
 
-# Open the breakers of types, for everybody, if over 80 % of at least 20 runs in five minutes have
+# Open the breakers of types, for everyone, if over 80 % of at least 20 runs in five minutes have
 # failed. An owner counts for at most MOST_OF_AN_OWNER runs; tasks without an owner count in full.
 # The owners' own breakers of the type then close: the type is to blame.
 OPEN_BREAKERS = f"""

@@ -87,8 +87,8 @@ SELECT s.id, s.type_id, s.payload, s.attempt, s.max_attempts, s.request_id, s.ow
 FROM quick LEFT JOIN (started s JOIN picked USING (id)) ON true ORDER BY picked.number
 """
 
-# What the claim also looks at while a breaker is open for an owner: their next task, a minute after
-# the last one. Without it a claim takes a tenth less of the database's CPU.
+# The claim also looks at this while a breaker is open for an owner: their next task, a minute
+# after the last one. Without it a claim takes a tenth less of the database's CPU.
 _TRIALS = {
     "TRIAL": f"""
 trial AS MATERIALIZED (

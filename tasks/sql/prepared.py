@@ -71,7 +71,7 @@ class PreparedStatement(Generic[R]):
 
 
 def prepared_row(*columns: Any) -> tuple[Any, ...]:
-    """Return the columns as a tuple: the `row` of a statement without a row type of its own."""
+    """Return the columns as a tuple: the `row` of a statement without its own row type."""
     return columns
 
 
@@ -95,7 +95,7 @@ def run_prepared(
 
     Each statement sees what was committed before it began. With `commit`, the transaction ends in
     the same trip, unless an outer transaction (such as a test's) encloses it. With `snapshot`, the
-    statements only read, all as of one instant, in a transaction of their own; inside an existing
+    statements only read, all as of one instant, in a separate transaction; inside an existing
     transaction they see what it sees. Raises django.db's errors; the trip then has no effect.
     """
     database = connections[DEFAULT_DB_ALIAS]  # the proxy `connection` looks it up at each access

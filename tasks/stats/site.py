@@ -132,7 +132,7 @@ def site_open_owner_breakers() -> dict[str, int]:
 
 
 def site_paused_types() -> list[str]:
-    """List types that are paused for everybody."""
+    """List types that are paused for everyone."""
     return [
         name
         for (name,) in _site_rows(

@@ -57,7 +57,7 @@ class WorkerConnection:
         return 0.0 if self._connection else max(0.0, self._not_before - time.monotonic())
 
     def rows(self, statement: str, parameters: dict[str, Any] | None = None) -> list[Any]:
-        """Run one statement in a transaction of its own. Raises Unavailable."""
+        """Run one statement in a separate transaction. Raises Unavailable."""
         try:
             cursor = self._connected().execute(statement, parameters)
             self._waits.reset()

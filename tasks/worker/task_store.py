@@ -53,7 +53,7 @@ class TaskStore:
         self._is_sleeping: bool | None = None
         self._looked: datetime | None = None
         self._is_crowded = False
-        self._has_trials = True  # as the last look at what to park found
+        self._has_trials = True  # as the last check of tasks to park found
         self._last_turns: dict[int, str] = {}  # last claimed owner, by priority
 
     def claim(self, limit: int, *, only_urgent: bool = False) -> tuple[list[Attempt], int]:

@@ -27,7 +27,7 @@ SECRET = "JBSWY3DPEHPK3PXP"
 
 @pytest.fixture
 def root(transactional_db: None) -> Client:
-    """A browser in which somebody of the back office has signed in."""
+    """A browser in which someone of the back office has signed in."""
     client = Client()
     user = factories.UserFactory.create(password=None, is_staff=True, is_superuser=True)
     Authenticator.objects.create(user=user, type="totp", data={"secret": SECRET})

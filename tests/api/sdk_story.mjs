@@ -54,7 +54,7 @@ const hired = { outcome: "HIRED", metadata: { source: "fair" }, expand: ["decisi
 const hires = await all(company.applications.list(job.id, hired));
 seen["hires"] = hires.map((each) => [each.external_id, each.decision.note]);
 const oldest = await all(company.applications.list(job.id, { sort: "applied_at", limit: 2 }));
-seen["everybody"] = oldest.map((each) => each.external_id);
+seen["everyone"] = oldest.map((each) => each.external_id);
 seen["decision"] = (await company.applications.get(noa.id, "decision")).decision.note;
 
 // An event is in the feed once no older transaction of the whole database server is running.

@@ -118,7 +118,7 @@ async def find_people(company: AsyncClient, job: Any, noa: Any, seen: dict[str, 
     )
     seen["hires"] = [(each["external_id"], each["decision"]["note"]) async for each in hired]
     oldest = company.applications.list(job["id"], sort="applied_at", limit=2)
-    seen["everybody"] = [each["external_id"] async for each in oldest]
+    seen["everyone"] = [each["external_id"] async for each in oldest]
     one = await company.applications.get(noa["id"], expand="decision")
     seen["decision"] = one["decision"]["note"] if one["decision"] else None
     applicant = await company.applicants.find("noa@example.com")
@@ -128,7 +128,7 @@ async def find_people(company: AsyncClient, job: Any, noa: Any, seen: dict[str, 
 async def read_line(
     base_url: str, company: AsyncClient, job: Any, ole: Any, seen: dict[str, Any]
 ) -> None:
-    """Follow the feed, go on from its cursor after another event, and read the log in pages."""
+    """Follow the feed, continue from its cursor after another event, and read the log in pages."""
     everything: list[Any] = []
     where: dict[str, str] = {}
     for _ in range(LOOKS):

@@ -17,7 +17,7 @@ CALLERS = ["nobody", "revoked", "owner", "stranger", "reader", "writer", "other 
 
 
 class Scene:
-    """A job with one person seated and one in line, and everybody who might call."""
+    """A job with one person seated and one in line, and everyone who might call."""
 
     def __init__(self, company: Company) -> None:
         self.job_id = factories.job(company_id=company.id, capacity=1)

@@ -1,4 +1,4 @@
-"""The emails about an application over the API: what became of each, and sending one again."""
+"""The emails about an application over the API: their states, and sending one again."""
 
 from __future__ import annotations
 

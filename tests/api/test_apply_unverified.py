@@ -84,7 +84,7 @@ def test_new_known_applied_and_decided_get_byte_for_byte_the_same_answer(
     acme.post(f"/applications/{decided}/remove", {"outcome": "REJECTED"})
     addresses = ["new@example.org", "known@example.org", ANN["email"], "bo@example.org"]
 
-    answers = [nobody.post(path, {"name": "Somebody", "email": each}) for each in addresses]
+    answers = [nobody.post(path, {"name": "Someone", "email": each}) for each in addresses]
 
     assert {answer.status_code for answer in answers} == {202}
     assert len({answer.content for answer in answers}) == 1

@@ -58,7 +58,7 @@ OF_EACH_TYPE: dict[str, Any] = {
 
 
 class Scene:
-    """Things to name in paths, and everybody who may call."""
+    """Things to name in paths, and everyone who may call."""
 
     def __init__(self) -> None:
         company = factories.company(name="Acme")
@@ -155,7 +155,7 @@ def shapes_of(name: str) -> list[Any]:
     """The shapes of an operation's body that the caller of `Scene.call` is to send."""
     schema = OPERATIONS[name][2]["requestBody"]["content"]["application/json"]["schema"]
     refs = [each["$ref"] for each in schema.get("anyOf", [schema])]
-    return [SCHEMAS[ref.rpartition("/")[2]] for ref in refs][-1:]  # the last is for anybody
+    return [SCHEMAS[ref.rpartition("/")[2]] for ref in refs][-1:]  # the last is for anyone
 
 
 def wrong_values(schema: Any) -> Iterator[Any]:
@@ -172,7 +172,7 @@ def wrong_values(schema: Any) -> Iterator[Any]:
 
 
 def is_clear(answer: Answer) -> bool:
-    """Tell whether a refusal reveals nothing internal and nothing of other companies."""
+    """Tell whether a refusal reveals nothing internal and nothing about other companies."""
     return not INSIDES.search(answer.content.decode()) and b"Other" not in answer.content
 
 

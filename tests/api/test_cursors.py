@@ -75,21 +75,21 @@ def test_a_cursor_of_another_list_is_refused(acme: Caller, people: str) -> None:
 def test_the_size_and_shape_of_a_page_can_change_on_the_way(
     acme: Caller, people: str, then: dict[str, str]
 ) -> None:
-    everybody = [row["id"] for row in acme.get(people).json()["data"]]
+    everyone = [row["id"] for row in acme.get(people).json()["data"]]
     cursor = first_cursor(acme, people, {})
 
     rest = acme.get(people, {"cursor": cursor, **then}).json()["data"]
 
-    assert rest[0]["id"] == everybody[1]
+    assert rest[0]["id"] == everyone[1]
 
 
 def test_a_cursor_from_before_they_were_bound_goes_on(acme: Caller, people: str) -> None:
-    everybody = [row["id"] for row in acme.get(people).json()["data"]]
+    everyone = [row["id"] for row in acme.get(people).json()["data"]]
     cursor = first_cursor(acme, people, {})
     old = encode_cursor(*parts_of(cursor)[:-1])
 
     rest = acme.get(people, {"cursor": old}).json()["data"]
-    assert [row["id"] for row in rest] == everybody[1:]
+    assert [row["id"] for row in rest] == everyone[1:]
 
 
 def test_a_page_of_the_log_goes_on_without_its_beginning(acme: Caller, job: UUID) -> None:

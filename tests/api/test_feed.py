@@ -15,7 +15,7 @@ from tests.support.feeds import wait_for_the_feed
 
 
 def follow(caller: Caller, after: str | None, limit: int = 3) -> tuple[list[Any], str]:
-    """All that there is behind a cursor, and the cursor to go on with."""
+    """Return everything after a cursor, and the cursor to continue with."""
     wait_for_the_feed()
     found: list[Any] = []
     while True:

@@ -148,7 +148,7 @@ def test_a_decision_of_somebody_else_is_not_taken_for_the_retry_of_ones_own(
 
 
 def at_once(sent: Sent, times: int) -> Counter[int]:
-    """The statuses of so many of the same request at one moment, each on its own connection."""
+    """The statuses of this many of the same request at one moment, each on its own connection."""
     headers = {"Authorization": f"Bearer {sent.caller.token}", "Idempotency-Key": "k"}
     send = partial(
         Client().post,

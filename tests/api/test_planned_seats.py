@@ -1,4 +1,4 @@
-"""Planned seats over the API: planned by owners, seen by everybody, and cancelled."""
+"""Planned seats over the API: planned by owners, seen by everyone, and cancelled."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_seats_are_planned_seen_by_everybody_and_cancelled() -> None:
         3,
         "Europe/Berlin",
     )
-    for anybody in (Caller(), person()[1], owner):
-        assert anybody.get(_path(job_id)).json() == {"data": [row], "next_cursor": None}
-        assert anybody.get(_path(job_id, row["id"])).json() == row
+    for anyone in (Caller(), person()[1], owner):
+        assert anyone.get(_path(job_id)).json() == {"data": [row], "next_cursor": None}
+        assert anyone.get(_path(job_id, row["id"])).json() == row
     assert owner.delete(_path(job_id, row["id"])).status_code == 204
     assert owner.delete(_path(job_id, row["id"])).status_code == 404
     assert Caller().get(_path(job_id)).json()["data"] == []

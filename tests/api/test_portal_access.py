@@ -25,7 +25,7 @@ ALLOWED = {
     ("GET", "/applications/{application}/log"),
     ("GET", "/applicants/{applicant}/timeline"),
 }
-# These take no credential, so they say the same to everybody.
+# These take no credential, so they say the same to everyone.
 WITHOUT = {("post", "/auth/code"): 202, ("post", "/auth/token"): 401}
 
 
@@ -64,7 +64,7 @@ def test_the_scope_itself_reads_and_writes_nothing(company: Company, row: Any) -
     if path == "/applicants/{applicant}/tokens":
         assert status == 201
     elif path == "/jobs/{job}" and method == "GET":
-        assert status == 200  # as for anybody
+        assert status == 200  # as for anyone
     elif (method, path) in WITHOUT:
         assert status == WITHOUT[method, path]
     else:

@@ -30,7 +30,7 @@ from tests.support.callers import (
 )
 from tests.support.clock import let_time_pass
 
-ON_THEIR_SITE = "on the company's own site"
+ON_THEIR_SITE = "on the company’s own site"
 
 
 def make(key: Caller, applicant_id: UUID | str, **body: Any) -> Answer:
@@ -206,8 +206,8 @@ def test_a_person_of_two_companies_is_seen_and_moved_by_each_only_at_its_own(
 def test_another_applicant_of_the_same_company_is_not_there(
     key: Caller, offered: Application
 ) -> None:
-    somebody = factories.application(offered.job_id)
-    site = portal(key, somebody.applicant_id)
+    someone = factories.application(offered.job_id)
+    site = portal(key, someone.applicant_id)
 
     assert code_of(site.post(f"/applications/{offered.id}/acknowledge")) == (404, "NOT_FOUND")
     assert code_of(site.get(f"/applicants/{offered.applicant_id}")) == (404, "NOT_FOUND")

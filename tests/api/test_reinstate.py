@@ -20,7 +20,7 @@ BODY = {"reason": "MAIL_FAILURE"}
 
 @pytest.fixture
 def missed(company: Company) -> Application:
-    """Somebody who missed the only seat, which the next in line was offered."""
+    """Someone who missed the only seat, which the next in line was offered."""
     job_id = factories.job(company_id=company.id, acknowledge_first_seat=True)
     first, _second = factories.applications(job_id, 2)
     let_time_pass(job_id, factories.WINDOW)

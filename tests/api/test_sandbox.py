@@ -1,4 +1,4 @@
-"""Test mode by API: keys of its own, the clock, webhooks that say so, and named refusals."""
+"""Test mode over the API: its own keys, the clock, webhooks that say so, and named refusals."""
 
 from __future__ import annotations
 

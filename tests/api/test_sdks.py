@@ -39,7 +39,7 @@ EXPECTED: dict[str, Any] = {
     "promoted": "PENDING_ACKNOWLEDGMENT",
     "acknowledged": "ACTIVE",
     "timeline": (
-        "You confirmed the seat in time, on the company's own site. It is your seat until the"
+        "You confirmed the seat in time, on the company’s own site. It is your seat until the"
         " company decides."
     ),
     "hired": "HIRED",
@@ -47,7 +47,7 @@ EXPECTED: dict[str, Any] = {
     "own id": True,
     "no such id": None,
     "hires": [["crm-noa", "Starts in May."]],
-    "everybody": ["crm-mia", "crm-noa", "crm-ole"],
+    "everyone": ["crm-mia", "crm-noa", "crm-ole"],
     "decision": "Starts in May.",
     "feed": [
         *("JOB_CREATED", "JOB_OPENED", "APPLIED", "APPLIED", "APPLIED"),

@@ -73,9 +73,9 @@ def test_a_rate_refills_evenly_and_what_was_refused_does_not_count(
 
 def test_each_credential_has_a_rate_of_its_own(acme: Caller, other: Caller, settings: Any) -> None:
     settings.THROTTLE_RATES = OFF | {"api": (1, 60)}
-    somebody = person()[1]
+    someone = person()[1]
 
-    answers = [caller.get("/jobs").status_code for caller in (acme, acme, other, somebody)]
+    answers = [caller.get("/jobs").status_code for caller in (acme, acme, other, someone)]
 
     assert answers == [200, 429, 200, 200]
 

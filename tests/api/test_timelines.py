@@ -40,7 +40,7 @@ def page_by_page(caller: Caller, path: str, limit: int = 2) -> list[dict[str, An
 
 @pytest.fixture
 def eventful(company: Company) -> tuple[UUID, Any]:
-    """Somebody who waited, was promoted, missed it, and was promoted again."""
+    """Someone who waited, was promoted, missed it, and was promoted again."""
     job = factories.job(company_id=company.id, penalty_places=2)
     first, second = factories.applications(job, 2)
     leave(first)
@@ -90,14 +90,14 @@ def test_a_story_names_nobody(acme: Caller, company: Company) -> None:
 
 
 def test_a_person_sees_all_jobs_and_a_company_only_its_own(acme: Caller, company: Company) -> None:
-    somebody, caller = person()
+    someone, caller = person()
     other = factories.company()
     mine, theirs = factories.job(company_id=company.id), factories.job(company_id=other.id)
     factories.application(theirs)
     for job in (mine, theirs):
-        factories.application(job, somebody)
-    leave(factories.Application.objects.get(job_id=mine, applicant=somebody))
-    path = f"/applicants/{somebody.id}/timeline"
+        factories.application(job, someone)
+    leave(factories.Application.objects.get(job_id=mine, applicant=someone))
+    path = f"/applicants/{someone.id}/timeline"
 
     def jobs_of(who: Caller) -> list[str]:
         return [event["job_id"] for event in page_by_page(who, path, limit=1)]
@@ -134,8 +134,8 @@ def test_a_person_of_another_company_is_not_found(acme: Caller, company: Company
     elsewhere = factories.application(factories.job())
     unapplied = factories.applicant()
 
-    for somebody in (elsewhere.applicant, unapplied):
-        answer = acme.get("/applicants", {"email": somebody.email})
+    for someone in (elsewhere.applicant, unapplied):
+        answer = acme.get("/applicants", {"email": someone.email})
         assert answer.json() == {"data": [], "next_cursor": None}
 
 

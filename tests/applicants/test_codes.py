@@ -46,7 +46,7 @@ def test_the_mail_begins_with_the_code_and_says_how_long_it_is_valid() -> None:
     assert message.body.startswith(f"{code_to(ANN)}\n")
     assert "10 minutes" in message.body
     assert f"{settings.SITE_URL}/code/" in message.body
-    assert "If this wasn't you, ignore this email" in message.body
+    assert "If this wasn’t you, ignore this email" in message.body
 
 
 def test_the_right_code_makes_an_unknown_address_a_person_and_a_wrong_one_does_not() -> None:

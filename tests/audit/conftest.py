@@ -15,7 +15,7 @@ from tests.support import factories
 
 @pytest.fixture
 def file(settings: Any, tmp_path: Path) -> Path:
-    """Keep the anchors of a test in a folder of its own."""
+    """Keep each test's anchors in a separate folder."""
     settings.ANCHOR_FILE = tmp_path / "kept" / "anchors.jsonl"
     settings.ANCHOR_KEY_FILE = tmp_path / "secret" / "anchor_key"
     return Path(settings.ANCHOR_FILE)

@@ -137,7 +137,7 @@ def test_a_key_that_is_none_is_said(rejected: UUID, file: Path, settings: Any) -
     append_anchors()
     Path(settings.ANCHOR_KEY_FILE).write_bytes(b"")
 
-    with pytest.raises(Fatal, match="no key in PEM"):
+    with pytest.raises(Fatal, match="not a key in PEM"):
         Run(KEY, {}, None)
 
 

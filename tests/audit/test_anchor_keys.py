@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def pem_of(key: Any) -> bytes:
-    """Return a private key as it stands in a file."""
+    """Return a private key as in a file."""
     form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     return bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
 
@@ -35,9 +35,9 @@ def test_a_key_of_another_kind_neither_signs_nor_verifies(
     key = Path(settings.ANCHOR_KEY_FILE)
     key.write_bytes(pem_of(generate_private_key(SECP256R1())))
 
-    with pytest.raises(CommandError, match="is no Ed25519 key"):
+    with pytest.raises(CommandError, match="is not an Ed25519 key"):
         verify(anchors=file, key=key)
-    with pytest.raises(Fatal, match="is no Ed25519 key"):
+    with pytest.raises(Fatal, match="is not an Ed25519 key"):
         Run(KEY, {}, None)
 
 

@@ -236,7 +236,7 @@ def a_seat_accepted_in_advance() -> UUID:
     ("make", "why"),
     [
         (an_answer_that_gives_a_place_back, "before an answer has given a place back"),
-        (a_draw, "before everybody has been placed by the draw"),
+        (a_draw, "before everyone has been placed by the draw"),
         (a_seat_accepted_in_advance, "before a seat accepted in advance is confirmed"),
     ],
 )

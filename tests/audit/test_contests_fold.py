@@ -31,7 +31,7 @@ Change = Callable[[Event], Any]
 
 
 def asked() -> Contest:
-    """Somebody was rejected and asks the company to look again."""
+    """Someone was rejected and asks the company to look again."""
     row = rejected_application()
     return contest(application_id=row.id, text="Why?", actor=factories.owner_of(row))
 

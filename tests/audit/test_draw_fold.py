@@ -53,7 +53,7 @@ def test_nothing_comes_between_the_draw_and_its_last_place() -> None:
         fold_in_draw().check_application_event(withdrawn, 1),
     ]
 
-    assert said == ["it comes before everybody has been placed by the draw"] * 2
+    assert said == ["it comes before everyone has been placed by the draw"] * 2
 
 
 @pytest.mark.parametrize("why", ["again", "before the job opens", "without a time"])

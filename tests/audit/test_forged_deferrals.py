@@ -1,4 +1,4 @@
-"""Forged deferrals: whoever asks for no seat yet keeps the place, and gets none meanwhile."""
+"""Forged deferrals: people who ask for no seat yet keep the place, and get none meanwhile."""
 
 from __future__ import annotations
 

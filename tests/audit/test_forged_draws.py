@@ -133,5 +133,5 @@ def test_a_file_that_ends_in_the_middle_of_a_draw_is_named(
     said_sound = Verdict("ok", None, end, head.hex())
     monkeypatch.setattr("pipeline.audit.archive.verify_job", lambda _job_id: said_sound)
 
-    with pytest.raises(BadArchive, match="ends before everybody has been placed"):
+    with pytest.raises(BadArchive, match="ends before everyone has been placed"):
         archive_log(tmp_path, job_id)

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def forge(job_id: UUID, event: str, change: Callable[[Event], Any]) -> int:
-    """Change the last event of that kind and chain the log and the row anew; gives its seq."""
+    """Change the last event of that kind, and rebuild the chain and the row; return its seq."""
     head, forged = GENESIS, 0
     rows = factories.events(job_id)
     target = [row for row in rows if row.event == event][-1]
@@ -236,7 +236,7 @@ def test_only_so_many_are_verified_in_turn_and_the_command_needs_no_turn() -> No
 
 @pytest.fixture
 def given_back() -> UUID:
-    """A job in which a miss was given back while somebody else holds the seat."""
+    """A job in which a miss was given back while someone else holds the seat."""
     job_id = factories.job(acknowledge_first_seat=True)
     missed, _next, _third = factories.applications(job_id, 3)
     let_time_pass(job_id, factories.WINDOW)

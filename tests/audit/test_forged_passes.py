@@ -1,4 +1,4 @@
-"""Forged passes: more than the rules allow, after the deadline, to another place, for somebody."""
+"""Forged passes: more than the rules allow, after the deadline, to another place, for someone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def line_of_three() -> tuple[UUID, Application, Application, Application]:
 
 @pytest.fixture
 def passed() -> UUID:
-    """A job in which somebody asked to pass, took it back, and passed the open offer."""
+    """A job in which someone asked to pass, took it back, and passed the open offer."""
     job_id, seated, first, _ = line_of_three()
     actor = factories.owner_of(first)
     pass_next(application_id=first.id, wanted=True, actor=actor)
@@ -103,7 +103,7 @@ def pass_as(
 @pytest.mark.parametrize(
     "forged",
     [pass_as(factories.owner_of, shift=1), pass_as(lambda _: SYSTEM)],
-    ids=["to another place", "by somebody else"],
+    ids=["to another place", "by someone else"],
 )
 def test_an_offer_is_passed_by_the_person_and_to_their_place(
     forged: Callable[[LockedJob, Application], Any],

@@ -1,4 +1,4 @@
-"""Forged answers in advance: whoever says yes keeps the place, and the next seat is theirs."""
+"""Forged answers in advance: people who say yes keep the place, and the next seat is theirs."""
 
 from __future__ import annotations
 

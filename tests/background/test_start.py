@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def count_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Count the backlog anew instead of using the cached number."""
+    """Count the backlog again instead of using the cached number."""
     monkeypatch.setattr(site, "BACKLOG_CACHE_SECONDS", -1.0)
 
 

@@ -1,8 +1,8 @@
 """A real browser, Debian's Chromium, and a running server on the test database.
 
 Every page that a test opens is watched: at the end nothing may have gone to the console as an error
-or a warning, no content policy may have been violated, and no answer may have been a 5xx. What a
-test provokes on purpose it adds to `expected_problems`.
+or a warning, no content policy may have been violated, and no answer may have been a 5xx. A test
+adds the problems that it provokes to `expected_problems`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def expected_problems() -> list[str]:
 
 @pytest.fixture
 def browser_page(browser: Browser, site: Site, expected_problems: list[str]) -> Iterator[OpenPage]:
-    """Opens watched pages, each in a browser of its own (its own cookies).
+    """Opens watched pages, each in a separate browser (with its own cookies).
 
     `kind` is desktop, phone or narrow; `dark`: the reader likes it dark; `javascript`: it is on.
     """
@@ -171,6 +171,6 @@ def world(site: Site) -> World:
 
 @pytest.fixture
 def owner(page: Page, site: Site, world: World) -> Hands:
-    """The hands of the company's owner, on a page of their own."""
+    """The hands of the company's owner, on a separate page."""
     sign_in_staff(page.context, site.url, world.owner)
     return Hands(page, "mouse")

@@ -58,7 +58,7 @@ def half_a_minute_later(page: Page, email: str) -> None:
 
 
 def axe(page: Page, *, apart_from: str = "") -> None:
-    """Fail with a list of what on the page keeps somebody from using it, apart from one rule."""
+    """Fail with a list of what on the page keeps someone from using it, apart from one rule."""
     rules = {apart_from: {"enabled": False}} if apart_from else {}
     _fail_with_faults(page, {"runOnly": {"type": "tag", "values": RULES}, "rules": rules})
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 Way = Literal["mouse", "keyboard", "no JavaScript"]
 MOST_TABS = 150
-"""How often somebody presses Tab before they give up."""
+"""How often someone presses Tab before they give up."""
 
 
 class Hands:
@@ -19,7 +19,7 @@ class Hands:
         self._by_keyboard = way == "keyboard"
 
     def fill(self, label: str, text: str) -> None:
-        """Type into a field, in place of what stands there."""
+        """Type into a field, replacing its text."""
         field = self._field(label)
         if not self._by_keyboard:
             field.fill(text)

@@ -195,7 +195,7 @@ def test_an_end_is_looked_at_again(browser_page: OpenPage, site: Site, world: Wo
     we.follow("Look again")
     we.follow(world.applicant.name)
     we.follow("Answer…")
-    companies.get_by_label("Give their place back: an error on the company's side").check()
+    companies.get_by_label("Give their place back: an error on the company’s side").check()
     we.fill("Your answer to the applicant", "You are right.")
     we.press("Send the answer")
 

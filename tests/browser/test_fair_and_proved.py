@@ -72,7 +72,7 @@ class Keeper:
 
 @pytest.fixture
 def me(site: Site, browser_page: OpenPage, company: Company, tmp_path: Path) -> Keeper:
-    """An applicant who waits first for the only seat, with somebody behind."""
+    """An applicant who waits first for the only seat, with someone behind."""
     job = factories.job(
         company_id=company.id, acknowledgment_window_seconds=SHORTEST_WINDOW, penalty_places=0
     )
@@ -115,7 +115,7 @@ def try_a_window_of_two_days(owner: Hands, company: Company) -> None:
 def give_the_place_back(owner: Hands, application: Application) -> None:
     owner.page.goto(f"/company/applications/{application.id}/")
     owner.follow("Give the place back…")
-    owner.page.get_by_label("An error on the company's side").check()
+    owner.page.get_by_label("An error on the company’s side").check()
     owner.press("Give the place back")
     shows(owner.page, "has their place back")
 

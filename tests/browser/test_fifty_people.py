@@ -1,4 +1,4 @@
-"""Deciding on fifty people within two minutes, by somebody who reads, types and clicks like one.
+"""Deciding on fifty people within two minutes, by someone who reads, types and clicks like one.
 
 The short form decides on as few as a task carries out, within the same time for each.
 """

@@ -19,7 +19,7 @@ from tests.browser.world import World
 pytestmark = pytest.mark.slow
 
 FILE = "name,email\n" + "".join(f"Person {n},p{n}@import.example\n" for n in range(400))
-BAD = ",nameless@x.org\nLong,not an address that anybody could have at all\nP,p1@import.example\n"
+BAD = ",nameless@x.org\nLong,not an address that anyone could have at all\nP,p1@import.example\n"
 
 
 @pytest.fixture

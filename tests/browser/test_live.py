@@ -36,7 +36,7 @@ def announcing(site: Site) -> Iterator[None]:
 
 @pytest.fixture
 def job_id(company: Company) -> UUID:
-    """An open job with one seat, taken, and somebody who waits."""
+    """An open job with one seat, taken, and someone who waits."""
     job_id = factories.job(company_id=company.id)
     factories.applications(job_id, 2)
     return job_id

@@ -121,7 +121,7 @@ def push(page: Page, site: Site, message: dict[str, Any] | str) -> None:
 
 
 def notifications(page: Page, count: int) -> Any:
-    """Wait until so many notifications are shown, and return them."""
+    """Wait until this many notifications are shown, and return them."""
     return wait_for(page, lambda shown: len(shown) == count)
 
 

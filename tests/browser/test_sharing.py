@@ -1,4 +1,4 @@
-"""A job is shared: its box stands on a page of another site and leads to the form."""
+"""A job is shared: its box is on a page of another site and leads to the form."""
 
 from __future__ import annotations
 

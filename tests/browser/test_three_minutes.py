@@ -1,4 +1,4 @@
-"""The README's "Three minutes", followed step by step on a demo of its own, against a stopwatch."""
+"""The README's "Three minutes", followed step by step on a separate demo, against a stopwatch."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.slow
 __all__ = ["tree", "up"]
 
 THREE_MINUTES = 180
-THINKING_MS = 600  # between two clicks of somebody who reads
+THINKING_MS = 600  # between two clicks of someone who reads
 TYPING_MS = 90
 PATIENCE_MS = 60_000
 LAST_WORDS = "Ctrl-C stops everything"
 
 
 class Reader:
-    """Somebody who follows the steps in one window, and takes time to read and to type."""
+    """Someone who follows the steps in one window, and takes time to read and to type."""
 
     def __init__(self, browser: Browser, site: str) -> None:
         self.context: BrowserContext = browser.new_context(base_url=site, reduced_motion="reduce")

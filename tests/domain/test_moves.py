@@ -124,7 +124,7 @@ def test_the_table_knows_exactly_the_moves_of_the_rules(pair: tuple[Status | Non
 OF_UNVERIFIED = (Move.VERIFY, Move.EXPIRE)
 
 
-def somebody(status: str | None, *, verified: bool = True) -> Application:
+def someone(status: str | None, *, verified: bool = True) -> Application:
     """An application in that status; for None, one that has ended, about to be made anew."""
     job_id = factories.job(acknowledge_first_seat=status == Status.PENDING_ACKNOWLEDGMENT)
     if status == Status.WAITLIST:
@@ -137,7 +137,7 @@ def somebody(status: str | None, *, verified: bool = True) -> Application:
 
 
 def somebody_who_missed(status: str | None) -> Application:
-    """One in that status whose last event is a miss; somebody else was offered the seat."""
+    """One in that status whose last event is a miss; someone else was offered the seat."""
     most = 0 if status == Status.INACTIVE else 3
     job_id = factories.job(acknowledge_first_seat=True, max_decays=most)
     missed, _next = factories.applications(job_id, 2)
@@ -152,7 +152,7 @@ def state_of(job_id: Any) -> tuple[Any, ...]:
     return list(rows), Job.objects.filter(id=job_id).values()[0], Event.objects.count()
 
 
-# Only a draw places anybody, and only some ends are contested: see tests/services/test_lottery.py
+# Only a draw places anyone, and only some ends are contested: see tests/services/test_lottery.py
 # and test_contest.py.
 ELSEWHERE = {"PLACE", "CONTEST", "ANSWER_CONTEST"}
 LIVE_PAIRS = [pair for pair in EXPECTED if pair[0] and pair[1] not in ELSEWHERE]
@@ -165,7 +165,7 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
     person = (
         somebody_who_missed(pair[0])
         if back
-        else somebody(pair[0], verified=pair[1] not in OF_UNVERIFIED)
+        else someone(pair[0], verified=pair[1] not in OF_UNVERIFIED)
     )
 
     with transaction.atomic():
@@ -202,7 +202,7 @@ def test_a_legal_move_leaves_its_status_its_event_and_its_outcome(pair: tuple[st
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("pair", [pair for pair in ILLEGAL if pair[0]], ids=ids)
 def test_an_illegal_move_changes_nothing(pair: tuple[Status, Move]) -> None:
-    person = somebody(pair[0])
+    person = someone(pair[0])
     before = state_of(person.job_id)
 
     with transaction.atomic():
@@ -231,7 +231,7 @@ def test_an_illegal_move_changes_nothing(pair: tuple[Status, Move]) -> None:
 def test_only_the_unverified_are_verified_or_expire_and_nobody_unverified_is_promoted(
     verified: bool, move: Move
 ) -> None:
-    person = somebody(Status.WAITLIST, verified=verified)
+    person = someone(Status.WAITLIST, verified=verified)
     before = state_of(person.job_id)
 
     with transaction.atomic():
@@ -246,7 +246,7 @@ def test_only_the_unverified_are_verified_or_expire_and_nobody_unverified_is_pro
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("status", "outcome"), list(product(Status, DECISIONS)), ids=str)
 def test_a_company_decides_only_as_the_table_says(status: Status, outcome: Outcome) -> None:
-    person = somebody(status)
+    person = someone(status)
     before = state_of(person.job_id)
     decide = {"application_id": person.id, "outcome": outcome, "actor": factories.RECRUITER}
 
@@ -264,7 +264,7 @@ def test_a_company_decides_only_as_the_table_says(status: Status, outcome: Outco
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("outcome", DECISIONS)
 def test_who_was_removed_cannot_withdraw_and_who_withdrew_may_again(outcome: Outcome) -> None:
-    removed, left = somebody(Status.ACTIVE), somebody(Status.INACTIVE)
+    removed, left = someone(Status.ACTIVE), someone(Status.INACTIVE)
     remove(application_id=removed.id, outcome=outcome, actor=factories.RECRUITER)
     before = state_of(left.job_id)
 

@@ -44,7 +44,7 @@ def text_of(run: Run) -> str:
 
 
 def proved_head(lines: str) -> tuple[int, str]:
-    """Hash an exported log anew, as anybody can who has nothing but the file."""
+    """Hash an exported log again, as anyone with only the file can."""
     from hashlib import sha256
 
     head, seq = GENESIS, 0

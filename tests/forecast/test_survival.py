@@ -30,10 +30,10 @@ def test_the_example_of_the_textbooks() -> None:
 
 def test_who_still_waits_makes_the_forecast_longer() -> None:
     seated = over(1, 2, 3, 4)
-    everybody = seated + cut_off(4, 4, 4)
+    everyone = seated + cut_off(4, 4, 4)
 
     assert survival_quantiles(seated, (0.5,)) == [2]
-    assert survival_quantiles(everybody, (0.5,)) == [4]
+    assert survival_quantiles(everyone, (0.5,)) == [4]
 
 
 @pytest.mark.parametrize("waits", [[], cut_off(5, 6), over(1) + cut_off(9, 9, 9)])

@@ -1,4 +1,4 @@
-"""Branches of the core that the tests of its own rooms do not take; there are to be none.
+"""Branches of the core that the tests of its own rooms do not cover; there must be none.
 
 python -m tests.house.branches
 

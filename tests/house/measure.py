@@ -93,7 +93,7 @@ def used_once(files: list[Source]) -> Finding:
 
 
 def foreign_docstrings(files: list[Source]) -> Finding:
-    """Find docstrings whose first word is no imperative and no noun."""
+    """Find docstrings whose first word is neither an imperative nor a noun."""
     told: list[tuple[str, str]] = []
     for file in files:
         for node in ast.walk(file.tree):

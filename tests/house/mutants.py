@@ -95,7 +95,7 @@ def calls_of_mark(names: Any, values: Any) -> list[dict[str, Any]]:
 
 
 def run_tests(modules: list[str]) -> int:
-    """Import the modules anew and call their tests; return how many calls that were."""
+    """Import the modules again and call their tests; return the number of calls."""
     count = 0
     for name in modules:
         sys.modules.pop(name, None)

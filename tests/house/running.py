@@ -108,7 +108,7 @@ class Up:
 
 @pytest.fixture
 def up(tree: Path) -> Iterator[Callable[..., Up]]:
-    """Starts `up` in the tree; nothing of it is left afterwards, whatever the test did."""
+    """Starts `up` in the tree; nothing is left of it afterwards, whatever the test did."""
     started: list[Up] = []
 
     def start(**arguments: Any) -> Up:

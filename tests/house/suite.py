@@ -1,7 +1,7 @@
 """Run the tests for `run.py test`; the few that fail get a second run, one at a time.
 
-On a busy machine a test can fail that is right. A true failure fails twice. What passes only the
-second time is named at the end as unsteady: it is a defect to be mended.
+On a busy machine a test can fail that is right. A true failure fails twice. Tests that pass only
+the second time are named at the end as unsteady: it is a defect to be mended.
 """
 
 from __future__ import annotations

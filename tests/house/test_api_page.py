@@ -1,4 +1,4 @@
-"""`docs/api.md`: its commands run as they stand there, and its tables are those of the code."""
+"""`docs/api.md`: its commands run as written, and its tables match the code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXPECTED = re.compile(r"# → (.*)$", re.M)
 
 @pytest.fixture
 def running() -> Iterator[tuple[Path, int]]:
-    """The product in a folder of its own, just started; gives the folder and the port."""
+    """The product in a separate folder, just started; gives the folder and the port."""
     folder = Path(tempfile.mkdtemp(prefix="page-", dir="/tmp")).resolve()
     folder.chmod(0o755)
     for name in SOURCES:

@@ -106,6 +106,6 @@ def test_the_summary_counts_the_rows_and_the_page_names_all_that_is_not_met() ->
     summary = next(line for line in TABLE.splitlines() if line.startswith("| **all**"))
 
     assert [int(cell) for cell in summary.split("|")[2:-1]] == counted
-    listed = PAGE.split("Not met are:")[1].split("## ")[0]
+    listed = PAGE.split("These are not met:")[1].split("## ")[0]
     not_met = {number for number, _, state, _ in rows() if state == "not met"}
     assert set(re.findall(r"\d+\.\d+\.\d+", listed)) == not_met

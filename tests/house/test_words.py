@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 
 from tests.house.files import PACKAGES, name_of, project_files
 
@@ -22,6 +24,22 @@ PATTERN = re.compile("|".join(f"(?:{phrase})" for phrase in BANNED), re.I)
 SUFFIXES = {".py", ".html", ".md"}
 ROOMS = (*PACKAGES, "templates", "docs", "README.md")
 
+# Rooms whose strings people read on pages and in emails. Elsewhere apostrophes stay straight: in
+# the API's messages, the output of commands, comments and documents.
+READ_BY_PEOPLE = (
+    "applicants/",
+    "pipeline/background/catalog.py",
+    "pipeline/imports/",
+    "pipeline/notifications/",
+    "pipeline/pages/",
+    "pipeline/push/",
+    "pipeline/services/",
+    "pipeline/webhooks/types.py",
+    "pipeline/wording/",
+)
+STRAIGHT = re.compile(r"[A-Za-z]'(?:[a-z]\b|ll\b|re\b|ve\b)|s'\s[a-z]")
+NOT_SHOWN = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<script.*?</script>|<[^>]*>", re.S)
+
 
 def test_no_text_uses_a_banned_phrase() -> None:
     texts = [
@@ -40,3 +58,40 @@ def test_no_text_uses_a_banned_phrase() -> None:
 
     assert len(texts) > 300
     assert found == []
+
+
+def strings_of(source: str) -> Iterator[str]:
+    """Yield the strings of a program, without its docstrings."""
+    tree = ast.parse(source)
+    expressions = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if node not in expressions and isinstance(node, ast.Constant):
+            yield node.value if isinstance(node.value, str) else ""
+
+
+def straight_apostrophes(suffix: str, text: str) -> list[str]:
+    shown = strings_of(text) if suffix == ".py" else [NOT_SHOWN.sub("", text)]
+    return [match[0] for each in shown for match in STRAIGHT.finditer(each)]
+
+
+def test_people_read_curly_apostrophes() -> None:
+    shown = [
+        path
+        for path in project_files()
+        if (name_of(path).startswith(READ_BY_PEOPLE) and path.suffix == ".py")
+        or (name_of(path).startswith("templates/") and path.suffix in {".html", ".txt"})
+    ]
+
+    assert len(shown) > 300
+    assert {
+        name_of(path): found
+        for path in shown
+        if (found := straight_apostrophes(path.suffix, path.read_text()))
+    } == {}
+
+
+def test_a_straight_apostrophe_is_noticed() -> None:
+    program = """'The job\\'s log.'\nTEXT = f"It is the job's {1}."\nSQL = "a = 'b c'"\n"""
+
+    assert straight_apostrophes(".py", program) == ["b's"]
+    assert straight_apostrophes(".html", "{# the job's #}<p>We'll see</p>") == ["e'll"]

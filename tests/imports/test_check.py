@@ -1,4 +1,4 @@
-"""Checking a file before anybody is added."""
+"""Checking a file before anyone is added."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_others_apply_between_two_batches() -> None:
 
 
 def erased(email: str) -> None:
-    """Somebody proves that address, and has everything erased."""
+    """Someone proves that address, and has everything erased."""
     person = factories.Applicant.objects.filter(email=email).first() or factories.applicant(
         email=email
     )

@@ -76,7 +76,7 @@ def eventful_job() -> UUID:
 
 
 def tamper(statement: str, **parameters: Any) -> None:
-    """Do to the database what only somebody with all power over it could."""
+    """Do to the database what only someone with all power over it could."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute(statement, parameters)

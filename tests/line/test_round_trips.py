@@ -35,7 +35,7 @@ def test_applying_takes_two(free_seats: int) -> None:
     person = factories.applicant()
     who = {
         "applicant_id": person.id,
-        "name": "Somebody",
+        "name": "Someone",
         "actor": factories.as_applicant(person.id),
     }
 

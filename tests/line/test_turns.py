@@ -1,4 +1,4 @@
-"""Turns at a job: who leads, who goes along, in which order, and whose error is whose."""
+"""Turns at a job: who leads, who follows, in which order, and who gets which error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has expired is removed, all of it and nothing else, every few minutes."""
+"""Expired rows are removed, all of them and nothing else, every few minutes."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_the_demos_password_is_kept_for_its_owner_alone_and_never_overwrites_ano
     file = next(demo.STATE_DIR.glob("demo_password.*"))
     owner = User.objects.get(email=OWNER)
     was_right = owner.check_password(first)
-    owner.set_password("chosen by somebody")
+    owner.set_password("chosen by someone")
     owner.save()
 
     second = demo.seed_demo_company().password
@@ -169,7 +169,7 @@ def test_the_demos_password_is_kept_for_its_owner_alone_and_never_overwrites_ano
     assert was_right
     assert file.stat().st_mode & 0o777 == 0o600
     assert second == ""
-    assert User.objects.get(email=demo.OWNER).check_password("chosen by somebody")
+    assert User.objects.get(email=demo.OWNER).check_password("chosen by someone")
 
 
 @pytest.mark.usefixtures("demo_files")

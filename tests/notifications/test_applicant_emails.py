@@ -43,7 +43,7 @@ def sent(count: int) -> list[Any]:
 
 
 def promote() -> Application:
-    """Somebody who waited and is offered a seat; older emails are forgotten."""
+    """Someone who waited and is offered a seat; older emails are forgotten."""
     holder, waiting = factories.applications(factories.job(), 2)
     run_due_tasks()
     mail.outbox.clear()

@@ -33,7 +33,7 @@ def notify(settings: Any) -> None:
 
 @pytest.fixture
 def asked(settings: Any) -> Contest:
-    """Somebody who waited second and was rejected asks a company with two members to look again."""
+    """Someone who waited second and was rejected asks a company with two members to look again."""
     company: Company = factories.company(name="Harbour Works")
     member_of(company, Role.RECRUITER, email="recruiter@example.org")
     member_of(company, Role.VIEWER, email="viewer@example.org")

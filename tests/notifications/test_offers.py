@@ -35,7 +35,7 @@ def notify(settings: Any) -> None:
 
 
 def offered(window: int = DAY) -> Application:
-    """Somebody who is offered a seat; nothing of it has run yet."""
+    """Someone who is offered a seat; no task about it has run yet."""
     holder, waiting = factories.applications(factories.job(acknowledgment_window_seconds=window), 2)
     run_due_tasks()
     mail.outbox.clear()

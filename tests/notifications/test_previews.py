@@ -1,4 +1,4 @@
-"""Every kind of email, word for word: `WRITE_PREVIEWS=1` writes the files anew."""
+"""Every kind of email, word for word: `WRITE_PREVIEWS=1` rewrites the files."""
 
 from __future__ import annotations
 

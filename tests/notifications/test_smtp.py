@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def offered(settings: Any) -> Application:
-    """Somebody whose offer is to be told."""
+    """Someone whose offer has to be emailed."""
     holder, waiting = factories.applications(factories.job(), 2)
     settings.NOTIFY = True
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"

@@ -64,6 +64,6 @@ def test_what_the_provider_reports_shows_on_the_application(
 
 
 def test_reports_about_unknown_emails_change_nothing(sent: Email) -> None:
-    report(sent, "bounced", "somebody else's")
+    report(sent, "bounced", "someone else's")
 
     assert sent.state == "SENT"

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def retried(kind: str, hours: float, settings: Any) -> Application:
-    """Somebody who was sent the offer, and whose reminder the mail server does not take now."""
+    """Someone who was sent the offer, and whose reminder the mail server does not take now."""
     waiting = offered()
     run_due_tasks()
     pass_time(waiting, hours * 3_600)

@@ -35,7 +35,7 @@ def say_yes(person: Application, days: float | None) -> None:
 
 @pytest.fixture
 def waiting() -> Application:
-    """Somebody who waits, and said yes for three days; older emails are forgotten."""
+    """Someone who waits, and said yes for three days; older emails are forgotten."""
     _seated, found = factories.applications(factories.job(), 2)
     run_due_tasks()
     mail.outbox.clear()

@@ -42,7 +42,7 @@ class Seen:
         self.tag = uuid4().hex
 
     def get(self, query: str = "", **how: Any) -> HttpResponse:
-        """The answer to whoever looks at the page."""
+        """Return the answer to a reader of the page."""
         request = RequestFactory().get(f"/x{query}", **how)
         request.session, request.user = {}, _Nobody()
         with WITH_TEMPLATES:

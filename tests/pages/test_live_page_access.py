@@ -1,4 +1,4 @@
-"""A briefly cached page is never shown to somebody who may see less, or other things."""
+"""A briefly cached page is never shown to someone who may see less, or other things."""
 
 from __future__ import annotations
 

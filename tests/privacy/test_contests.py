@@ -1,4 +1,4 @@
-"""What somebody wrote to a company, and its answer: personal data, kept until it is answered."""
+"""What someone wrote to a company, and its answer: personal data, kept until it is answered."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WROTE, ANSWERED = "I was at the harbour all night.", "The harbour was closed tha
 
 @pytest.fixture
 def asked() -> Contest:
-    """Somebody who was rejected asks to look again."""
+    """Someone who was rejected asks to look again."""
     person = factories.application(factories.job())
     who = {"application_id": person.id}
     remove(**who, outcome=Outcome.REJECTED, actor=factories.RECRUITER)

@@ -39,7 +39,7 @@ OTHER_NAME = "Z. Quillfeather-Osei"
 
 @pytest.fixture
 def zelda(settings: Any, tmp_path: Any) -> Applicant:
-    """Somebody of whom there are traces everywhere."""
+    """Someone of whom there are traces everywhere."""
     settings.DEV_MAIL_FOLDER = tmp_path / "mail"
     person = factories.applicant(email=EMAIL, name=NAME)
     issue_token_to_applicant(person)
@@ -71,7 +71,7 @@ def lines(zelda: Applicant) -> list[UUID]:
     )
     _keep_answer(f'{{"email": "{EMAIL}", "name": "{NAME}"}}', 1)
     _keep_answer(f'{{"id": "{ended.id}"}}', 2)
-    _keep_answer('{"id": "of somebody else"}', 3)
+    _keep_answer('{"id": "of someone else"}', 3)
     return [seated, waiting, pending, decided]
 
 

@@ -35,7 +35,7 @@ EMAIL, NAME = "zelda.quill@example.org", "Zelda Quillfeather"
 
 @pytest.fixture
 def zelda() -> Applicant:
-    """Return somebody with a name of her own."""
+    """Return someone with a name of her own."""
     return factories.applicant(email=EMAIL, name=NAME)
 
 

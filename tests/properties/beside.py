@@ -90,7 +90,7 @@ class Beside:
 
     def applies(self, person: UUID, *, company: bool = False, verified: bool = True) -> None:
         actor = factories.RECRUITER if company else factories.as_applicant(person)
-        how = {"name": "Somebody", "actor": actor, "verified": verified}
+        how = {"name": "Someone", "actor": actor, "verified": verified}
 
         def expected(answer: Application | None) -> None:
             new = answer.id if answer else UUID(int=0)

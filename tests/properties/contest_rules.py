@@ -20,20 +20,20 @@ rarely = st.sampled_from([False, False, False, True])
 class ContestRules(Beside):
     """What can happen to a job's ended applications."""
 
-    @rule(which=picks, anybody=rarely)
-    def somebody_asks_to_look_again(self, which: int, anybody: bool) -> None:
+    @rule(which=picks, anyone=rarely)
+    def somebody_asks_to_look_again(self, which: int, anyone: bool) -> None:
         ended = [who for who in self.model.people if who.status == "INACTIVE" and not who.asks]
-        if who := self.pick(self.model.people if anybody else ended, which):
+        if who := self.pick(self.model.people if anyone else ended, which):
             actor = factories.as_applicant(who.person)
             self.do(
                 lambda: contest(application_id=who.id, text="Why?", actor=actor),
                 lambda _: ask(self.model, who),
             )
 
-    @rule(which=picks, anybody=rarely, changed=st.booleans())
-    def company_looks_again(self, which: int, anybody: bool, changed: bool) -> None:
+    @rule(which=picks, anyone=rarely, changed=st.booleans())
+    def company_looks_again(self, which: int, anyone: bool, changed: bool) -> None:
         asked = [who for who in self.model.people if who.contested]
-        if who := self.pick(asked if anybody else [w for w in asked if w.asks], which):
+        if who := self.pick(asked if anyone else [w for w in asked if w.asks], which):
             last = Contest.objects.filter(application_id=who.id).latest("seq")
             said = ContestAnswer.CHANGED if changed else ContestAnswer.UPHELD
             self.do(

@@ -48,7 +48,7 @@ def answer(model: Model, who: Standing, *, changed: bool) -> None:
 
 
 def give_back(model: Model, who: Standing) -> None:
-    """Put somebody back to the place before a miss, or before a removal. An open question ends."""
+    """Put someone back to the place before a miss, or before a removal. An open question ends."""
     if who.asks:
         who.asks = False
         model.write("CONTEST_ANSWERED", who, **ENDED)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def draw_if_due(model: Model) -> int | None:
-    """Give everybody in line a new place by lot, once, at the announced time."""
+    """Give everyone in line a new place by lot, once, at the announced time."""
     if not model.awaits_draw or model.draw_at is None or model.draw_at > model.now:
         return None
     model.drawn_at, model.to_place = model.now, len(model.queue)

@@ -18,18 +18,18 @@ rarely = st.sampled_from([False, False, False, True])
 class PassRules(Beside):
     """What can happen to the turns of people in line."""
 
-    @rule(which=picks, anybody=rarely, wanted=st.sampled_from([True, True, False]))
-    def asks_to_pass(self, which: int, anybody: bool, wanted: bool) -> None:
-        if who := self.pick(self.model.people if anybody else self.live("WAITLIST"), which):
+    @rule(which=picks, anyone=rarely, wanted=st.sampled_from([True, True, False]))
+    def asks_to_pass(self, which: int, anyone: bool, wanted: bool) -> None:
+        if who := self.pick(self.model.people if anyone else self.live("WAITLIST"), which):
             actor = factories.as_applicant(who.person)
             self.do(
                 lambda: pass_next(application_id=who.id, wanted=wanted, actor=actor),
                 lambda _: ask_to_pass(self.model, who, wanted=wanted),
             )
 
-    @rule(which=picks, anybody=rarely)
-    def passes_an_offer(self, which: int, anybody: bool) -> None:
-        if who := self.pick(self.model.people if anybody else self.model.pending(), which):
+    @rule(which=picks, anyone=rarely)
+    def passes_an_offer(self, which: int, anyone: bool) -> None:
+        if who := self.pick(self.model.people if anyone else self.model.pending(), which):
             actor = factories.as_applicant(who.person)
             self.do(
                 lambda: pass_offer(application_id=who.id, actor=actor),

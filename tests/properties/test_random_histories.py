@@ -112,9 +112,9 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
         if who := self.pick(ended or self.model.people, which):
             self.applies(who.person, verified=verified, company=company)
 
-    @rule(which=picks, anybody=rarely)
-    def acknowledges(self, which: int, anybody: bool) -> None:
-        among = self.model.people if anybody else self.model.pending()
+    @rule(which=picks, anyone=rarely)
+    def acknowledges(self, which: int, anyone: bool) -> None:
+        among = self.model.people if anyone else self.model.pending()
         if who := self.pick(among, which):
             actor = factories.as_applicant(who.person)
             self.do(
@@ -122,10 +122,10 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
                 lambda _: self.model.acknowledge(who),
             )
 
-    @rule(which=picks, anybody=rarely)
-    def proves_the_address(self, which: int, anybody: bool) -> None:
+    @rule(which=picks, anyone=rarely)
+    def proves_the_address(self, which: int, anyone: bool) -> None:
         unverified = [who for who in self.live("WAITLIST") if who.verify_by]
-        if who := self.pick(self.model.people if anybody else unverified, which):
+        if who := self.pick(self.model.people if anyone else unverified, which):
             actor = factories.as_applicant(who.person)
             self.do(
                 lambda: verify(application_id=who.id, actor=actor),
@@ -138,9 +138,9 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
         if who := self.pick(unverified, which):
             self.applies(who.person, verified=verified, company=company)
 
-    @rule(which=picks, anybody=rarely)
-    def withdraws(self, which: int, anybody: bool) -> None:
-        if who := self.pick(self.model.people if anybody else self.live(), which):
+    @rule(which=picks, anyone=rarely)
+    def withdraws(self, which: int, anyone: bool) -> None:
+        if who := self.pick(self.model.people if anyone else self.live(), which):
             self.leaves(who)
 
     @rule(which=picks, one_more=st.booleans())
@@ -165,19 +165,19 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
                 lambda _: self.model.remove(who, outcome),
             )
 
-    @rule(which=picks, anybody=rarely)
-    def company_gives_a_place_back(self, which: int, anybody: bool) -> None:
+    @rule(which=picks, anyone=rarely)
+    def company_gives_a_place_back(self, which: int, anyone: bool) -> None:
         missed = [who for who in self.model.people if who.last_event in ("DECAYED", "LAPSED")]
-        if who := self.pick(self.model.people if anybody else missed, which):
+        if who := self.pick(self.model.people if anyone else missed, which):
             how = {"reason": ReinstatementReason.OUR_ERROR, "actor": factories.RECRUITER}
             self.do(
                 lambda: reinstate(application_id=who.id, **how),
                 lambda _: self.model.reinstate(who),
             )
 
-    @rule(which=picks, anybody=rarely, seconds=moments, name=names)
-    def wishes(self, which: int, anybody: bool, seconds: int | None, name: str) -> None:
-        if who := self.pick(self.model.people if anybody else self.live("WAITLIST"), which):
+    @rule(which=picks, anyone=rarely, seconds=moments, name=names)
+    def wishes(self, which: int, anyone: bool, seconds: int | None, name: str) -> None:
+        if who := self.pick(self.model.people if anyone else self.live("WAITLIST"), which):
             until = None if seconds is None else self.clock() + timedelta(seconds=seconds)
             given = {"actor": factories.as_applicant(who.person), name: until}
             self.do(
@@ -185,9 +185,9 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
                 lambda _: wish(self.model, who, name, until and until + self.passed),
             )
 
-    @rule(which=picks, anybody=rarely, seconds=st.sampled_from([1, 30, 60]))
-    def deadline_is_extended(self, which: int, anybody: bool, seconds: int) -> None:
-        among = self.model.people if anybody else self.model.pending()
+    @rule(which=picks, anyone=rarely, seconds=st.sampled_from([1, 30, 60]))
+    def deadline_is_extended(self, which: int, anyone: bool, seconds: int) -> None:
+        among = self.model.people if anyone else self.model.pending()
         if who := self.pick(among, which):
             self.do(
                 lambda: extend_deadline(application_id=who.id, seconds=seconds),
@@ -281,7 +281,7 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
             assert_replay_agrees(self.job_id, self.model, self.passed, self.replayed)
 
     def teardown(self) -> None:
-        """Every history that went well ends with the job closed, and everybody closed out."""
+        """Every history that went well ends with the job closed, and everyone closed out."""
         if not hasattr(self, "model"):
             return
         if self.agrees:

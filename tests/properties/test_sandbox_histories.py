@@ -79,7 +79,10 @@ class SandboxHistory(History):
         return read_company_clock(self.company.id).now
 
     def moment(self, seq: int, earlier: datetime) -> datetime:
-        """Return the time of the change after that seq. What it settled first is earlier."""
+        """Return the time of the change after that seq.
+
+        Events that it settled first are earlier.
+        """
         new = factories.events(self.job_id, after=seq)
         moved = [event.at for event in new if event.event == "CLOCK_ADVANCED"]
         return (moved or [event.at for event in new] or [earlier])[-1]

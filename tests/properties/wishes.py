@@ -1,4 +1,4 @@
-"""The rules of what people who wait may wish, written as plainly as the model of the line."""
+"""The rules of waiting people's wishes, written as plainly as the model of the line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def wish(model: Model, who: Standing, name: str, until: datetime | None) -> None
 
 
 def promote(model: Model, who: Standing, because: int | None) -> None:
-    """Offer a seat, or hand it over at once to somebody who said yes in advance.
+    """Offer a seat, or hand it over at once to someone who said yes in advance.
 
     Who asked to pass this turn passes it.
     """

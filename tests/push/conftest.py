@@ -1,4 +1,4 @@
-"""What tests of notifications start from: a site that sends them."""
+"""Fixtures for the tests of notifications: a site that sends them."""
 
 from __future__ import annotations
 

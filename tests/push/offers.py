@@ -20,7 +20,7 @@ DAY = 86_400
 
 
 def waiting(**policy: Any) -> tuple[Application, Application]:
-    """Return somebody with the only seat, and the next in line; nothing is left to send."""
+    """Return someone with the only seat, and the next in line; nothing is left to send."""
     job = factories.job(**{"acknowledgment_window_seconds": DAY} | policy)
     JobPosting.objects.filter(job_id=job).update(title="Night watch")
     holder, next_in_line = factories.applications(job, 2)
@@ -31,7 +31,7 @@ def waiting(**policy: Any) -> tuple[Application, Application]:
 
 
 def offered(browser: Browser, receiver: Receiver, **policy: Any) -> Application:
-    """Return somebody with a device who has just been offered a seat."""
+    """Return someone with a device who has just been offered a seat."""
     holder, next_in_line = waiting(**policy)
     browser.added_for(next_in_line.applicant, f"{receiver.url}/{next_in_line.id}")
     withdraw(application_id=holder.id, actor=factories.owner_of(holder))

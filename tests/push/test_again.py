@@ -1,4 +1,4 @@
-"""What surely did not arrive at a push service is sent again, and what may have is not."""
+"""Requests that certainly did not reach a push service are sent again; others are not."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def take_the_lock_away() -> None:
 
 
 def attempt(job_id: UUID, person: UUID) -> str:
-    who = {"applicant_id": person, "name": "Somebody", "actor": factories.as_applicant(person)}
+    who = {"applicant_id": person, "name": "Someone", "actor": factories.as_applicant(person)}
     try:
         return str(applying.apply(job_id=job_id, **who).status)
     except Exception as error:

@@ -43,7 +43,7 @@ LEFT_SECONDS = 2.0  # in which the late one begins; a lock is waited for three s
 
 @pytest.fixture(params=[True, False], ids=["locked", "control without the lock"])
 def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """With and without the lock; both times everybody thinks a while before writing."""
+    """With and without the lock; both times everyone thinks a while before writing."""
     for name in ("LOCK_JOB", "LOCK_JOB_OF"):
         statement = getattr(sql, name)
         assert statement.count(LOCK) == 1

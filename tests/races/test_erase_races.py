@@ -82,7 +82,7 @@ def left_in_line() -> Iterator[str]:
 
 
 def erase_after(order: Order, person: Applicant) -> int:
-    """Erase a person when somebody who applies as them has read everything."""
+    """Erase a person at the moment when an application of theirs has read everything."""
     assert order.has_read.wait(PATIENCE_SECONDS)
     try:
         return erase_person(applicant_id=person.id)

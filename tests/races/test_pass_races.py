@@ -54,7 +54,7 @@ def verb(service: Callable[..., Any], application: Application, **more: Any) -> 
 
 
 def offered() -> tuple[Application, Application]:
-    """Somebody with an offer, and the next in line."""
+    """Someone with an offer, and the next in line."""
     seated, first, second = factories.applications(factories.job(), 3)
     leave(seated)
     return factories.fresh(first), second

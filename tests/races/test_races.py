@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def applying(job_id: UUID, person: Any, **how: Any) -> partial[Application]:
     who = {
         "applicant_id": person.id,
-        "name": "Somebody",
+        "name": "Someone",
         "actor": factories.as_applicant(person.id),
     }
     return partial(apply, job_id=job_id, **who, **how)

@@ -47,7 +47,7 @@ def wish(job_id: UUID, **how: Any) -> Wish:
 
 
 def at_once(job_id: UUID, wishes: list[Wish], *, until_answered: bool = False) -> list[Any]:
-    """Have everybody wait behind the first, who waits for the lock; the rest then go together.
+    """Have everyone wait behind the first, who waits for the lock; the rest then go together.
 
     `until_answered`: the lock stays taken.
     """

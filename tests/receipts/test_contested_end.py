@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def take_back(application: Application) -> None:
-    """Reject somebody, who asks to look again and is right."""
+    """Reject someone, who asks to look again and is right."""
     who = {"application_id": application.id}
     remove(**who, outcome=Outcome.REJECTED, actor=factories.RECRUITER)
     asked = contest(**who, text="It was not me.", actor=factories.owner_of(application))
@@ -46,7 +46,7 @@ def test_a_decision_taken_back_is_proved_to_everybody_in_line(tmp_path: Path) ->
         code, said = folder.verify(*receipts, log=log)
         assert code == 0, said
     back = Event.objects.filter(application_id=first.id, event="REINSTATED").get().seq
-    assert f"event {back} gave somebody a former place back, ahead of you" in said
+    assert f"event {back} gave someone a former place back, ahead of you" in said
     assert "OUR_ERROR" not in str(log)
     assert {row["event"] for row in log} >= {"LEFT", "NOTED", "REINSTATED"}
     assert not any("CONTEST" in row["event"] for row in log)

@@ -1,4 +1,4 @@
-"""A receipt of somebody who asked for no seat yet: others were promoted for that reason."""
+"""A receipt of someone who asked for no seat yet: others were promoted for that reason."""
 
 from __future__ import annotations
 

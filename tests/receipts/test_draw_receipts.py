@@ -61,7 +61,7 @@ def test_another_order_than_the_seeds_is_named(
     code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
 
     assert code == 1
-    assert f"event {drawn.seq + 1} placed somebody else than the draw by lot says" in said
+    assert f"event {drawn.seq + 1} placed someone else than the draw by lot says" in said
 
 
 def test_a_place_behind_that_of_the_lot_is_named(
@@ -87,7 +87,7 @@ def test_a_place_behind_that_of_the_lot_is_named(
     code, said = folder.verify(issue_receipt(me), log=whole_log(job_id))
 
     assert code == 1
-    assert f"event {drawn.seq + 1} placed somebody at (1007, " in said
+    assert f"event {drawn.seq + 1} placed someone at (1007, " in said
     assert "which is not the next place of the draw" in said
 
 
@@ -101,7 +101,7 @@ def test_who_comes_after_the_time_of_the_draw_is_named(
     code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
 
     assert code == 1
-    assert f"event {drawn.seq - 1} let somebody into the draw after its time" in said
+    assert f"event {drawn.seq - 1} let someone into the draw after its time" in said
 
 
 def test_a_receipt_from_the_middle_of_a_draw_is_named(
@@ -114,7 +114,7 @@ def test_a_receipt_from_the_middle_of_a_draw_is_named(
     code, said = folder.verify(issue_receipt(mine.id), log=whole_log(job_id))
 
     assert code == 1
-    assert "before the draw by lot has placed everybody" in said
+    assert "before the draw by lot has placed everyone" in said
 
 
 @pytest.mark.parametrize("change", [{"decay_count": 1}, {"not_before": "2099-01-01"}])

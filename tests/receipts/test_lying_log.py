@@ -23,7 +23,7 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture
 def line() -> list[Application]:
-    """Three people who wait for one seat: me, somebody else, and the last."""
+    """Three people who wait for one seat: me, someone else, and the last."""
     job = factories.job(capacity=1)
     factories.application(job)
     return factories.applications(job, 3)
@@ -133,7 +133,7 @@ def give_back_another_place(rows: Rows, line: list[Application]) -> None:
 
 
 def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
-    """A receipt that the site signs for a log of its own making."""
+    """A receipt that the site signs for a made-up log."""
     kept = {k: v for k, v in issue_receipt(me.id).items() if k not in ("key", "signature")}
     shown = {"seq": len(rows), "chain_head": rows[-1]["hash"], "log_digest": digest_of(rows).hex()}
     return sign_receipt_with_key(kept | shown)
@@ -142,7 +142,7 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("lie", "named"),
     [
-        (let_a_newcomer_in_front, "let somebody into the line at (0, 8), ahead of its end"),
+        (let_a_newcomer_in_front, "let someone into the line at (0, 8), ahead of its end"),
         (move_while_verifying, "verified an address and changed the place"),
         (move_while_deferring, "deferred a turn and changed the place"),
         (move_while_saying_yes, "said yes and changed the place"),
@@ -157,10 +157,10 @@ def receipt_of(rows: Rows, me: Application) -> dict[str, Any]:
         (give_back_what_nobody_held, "gave back a place that this person never held"),
         (count_a_miss_too_early, "counts as missed a deadline that had not passed"),
         (move_while_contested, "noted an end and changed the place"),
-        (note_an_end_of_somebody_who_waits, "noted an end of somebody who had not left"),
+        (note_an_end_of_somebody_who_waits, "noted an end of someone who had not left"),
         (take_back_what_nobody_asked_about, "gave back a place after an end that nobody had"),
         (give_back_another_place, "gave back a place that this person never held"),
-        (seat_somebody_who_had_left, "gave a seat to somebody who had left"),
+        (seat_somebody_who_had_left, "gave a seat to someone who had left"),
     ],
 )
 def test_a_lie_about_the_order_is_named_though_every_hash_and_signature_fits(

@@ -1,4 +1,4 @@
-"""A receipt of somebody who passed a turn: others were promoted for that reason."""
+"""A receipt of someone who passed a turn: others were promoted for that reason."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_a_miss_and_a_place_given_back_are_proved(me: Application, folder: Folde
 
     assert code == 0, said
     assert f"event {missed}: you missed a deadline (DECAYED)" in said
-    assert f"event {missed + 1} promoted somebody behind you" not in said  # they were ahead by then
+    assert f"event {missed + 1} promoted someone behind you" not in said  # they were ahead by then
     assert f"event {back}: your former place was given back" in said
     assert "your place never got worse but by the named events" in said
 
@@ -239,7 +239,7 @@ def test_somebody_promoted_out_of_order_is_named(
     code, said = folder.verify(issue_receipt(me.id), log=whole_log(me.job_id))
 
     assert code == (0 if fair else 1), said
-    assert ("gave a seat to somebody behind you" in said) is not fair
+    assert ("gave a seat to someone behind you" in said) is not fair
     assert verify_job(me.job_id).chain == "ok"  # each row alone follows the one before it
 
 

@@ -62,7 +62,7 @@ def in_log(*job_ids: UUID) -> set[FeedPlace]:
 
 @contextmanager
 def a_transaction_that_has_its_number(then: Any = lambda: None) -> Iterator[None]:
-    """Somebody got a transaction id before the block runs, and does something after it."""
+    """Someone got a transaction id before the block runs, and does something after it."""
     numbered, go_on = threading.Event(), threading.Event()
 
     def run() -> None:

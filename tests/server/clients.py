@@ -26,7 +26,7 @@ def connection(port: int) -> socket.socket:
 
 
 def slow_reader(port: int, path: str, key: str = "") -> socket.socket:
-    """Somebody who asks, and has taken nothing of the answer yet."""
+    """Someone who asks, and has taken nothing of the answer yet."""
     client = connection(port)
     credential = f"Authorization: Bearer {key}\r\n" if key else ""
     client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{credential}\r\n".encode())
@@ -34,7 +34,7 @@ def slow_reader(port: int, path: str, key: str = "") -> socket.socket:
 
 
 def slow_sender(port: int, length: int = 100_000) -> socket.socket:
-    """Somebody who says how much they send, and does not."""
+    """Someone who says how much they send, and does not."""
     client = connection(port)
     head = "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     client.sendall(f"{head}Content-Length: {length}\r\n\r\n".encode() + b'{"title": "')

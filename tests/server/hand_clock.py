@@ -85,7 +85,7 @@ class HandClient:
         return self._server.transport.is_closing()
 
     def read_until(self, end: bytes, count: int = 1) -> bytes:
-        """Return what the server sends, up to an end that comes so many times."""
+        """Return what the server sends, up to an end that comes this many times."""
         answers = b""
         while answers.count(end) < count:
             piece = self.socket.recv(4_096)

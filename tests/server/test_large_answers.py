@@ -49,7 +49,7 @@ def people() -> int:
 
 @pytest.fixture
 def download(people: int) -> str:
-    """The request for the log of a job with very many events, by somebody who may read it."""
+    """The request for the log of a job with very many events, by someone who may read it."""
     company = factories.company()
     job = factories.job(company_id=company.id)
     crowd(job, people)

@@ -59,7 +59,7 @@ def key_of(company: Company, *scopes: Scope) -> str:
 
 @pytest.fixture
 def neighbour() -> str:
-    """The key of somebody who does nothing wrong."""
+    """The key of someone who does nothing wrong."""
     return key_of(factories.company())
 
 

@@ -33,7 +33,7 @@ def pieces(environ: dict[str, Any], start: Callable[..., Any]) -> Iterator[bytes
 
 @contextmanager
 def reader(adapter: WSGIAdapter, request: bytes) -> Iterator[socket.socket]:
-    """Somebody who has asked, and has taken nothing yet."""
+    """Someone who has asked, and has taken nothing yet."""
     with serving_here(adapter) as port, connection(port) as client:
         client.sendall(request)
         yield client

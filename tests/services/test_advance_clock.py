@@ -279,7 +279,7 @@ def _live_rows(live: Company) -> list[Any]:
 
 
 def test_settling_later_makes_no_difference_in_a_sandbox() -> None:
-    """A worker that comes late is no outage there: the log says what would have happened."""
+    """A late worker is not an outage there: the log says what would have happened."""
     company = sandbox()
     job_id, people = line_with_offers(
         company, people=3, acknowledgment_window_seconds=60, max_decays=0

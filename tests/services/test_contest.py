@@ -1,4 +1,4 @@
-"""Somebody whose application ended asks the company to look again, and it answers."""
+"""Someone whose application ended asks the company to look again, and it answers."""
 
 from __future__ import annotations
 

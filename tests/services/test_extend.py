@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def offered(**policy: object) -> Application:
-    """Somebody who was offered the only seat."""
+    """Someone who was offered the only seat."""
     return factories.application(factories.job(acknowledge_first_seat=True, **policy))
 
 

@@ -41,7 +41,7 @@ def site_ran_until_now() -> None:
 
 
 def stand_still(application: Application, seconds: int) -> None:
-    """Let time pass while nothing of the site runs."""
+    """Let time pass while no part of the site runs."""
     let_time_pass(application.job_id, seconds)
     past = timedelta(seconds=seconds)
     Heartbeat.objects.update(completed_at=F("completed_at") - past)

@@ -1,4 +1,4 @@
-"""Passing the next turn: asked while waiting, done when the turn comes, taken back until then."""
+"""Passing the next turn: asked while waiting, done when the turn comes, cancelled until then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planned seats: they open and close at their times, once, however late somebody looks."""
+"""Planned seats: they open and close at their times, once, however late someone looks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full sandbox: nobody is admitted or promoted any more, and everybody can still leave."""
+"""A full sandbox: nobody is admitted or promoted any more, and everyone can still leave."""
 
 from __future__ import annotations
 

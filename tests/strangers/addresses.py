@@ -1,4 +1,4 @@
-"""Every address of the site, read from the URL configuration, filled in with somebody's ids."""
+"""Every address of the site, read from the URL configuration, filled in with someone's ids."""
 
 from __future__ import annotations
 

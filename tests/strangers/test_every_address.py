@@ -110,7 +110,7 @@ def _content(answer: HttpResponseBase) -> str:
 
 
 def faults(make: Callable[[], Client], ids: dict[str, Any], below: str = "") -> list[str]:
-    """Return what goes wrong when somebody calls every address, with every method it has."""
+    """Return what goes wrong when someone calls every address, with every method it has."""
     client, wrong = _fresh(make), []
     cookies = client.cookies.output()
     for address in addresses():

@@ -1,4 +1,4 @@
-"""Browsers of applicants, and what happens to their applications."""
+"""Browsers of applicants, and changes to their applications."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ MONTH = 31 * 86_400
 
 
 def closed_job(*, ago_seconds: float = MONTH) -> UUID:
-    """A job in which somebody missed, left, was promoted and was released at its end."""
+    """Make a job in which people missed, left, were promoted and were released when it closed."""
     job_id = factories.job(capacity=2, acknowledge_first_seat=True)
     factories.applications(job_id, 5)
     let_time_pass(job_id, factories.WINDOW)

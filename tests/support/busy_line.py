@@ -31,7 +31,7 @@ from tests.support.clock import database_now, let_time_pass
 
 
 def busy_job(seed: int, *, steps: int = 60, company_id: UUID | None = None) -> UUID:
-    """A job in which that many random things have happened; the same each time."""
+    """Make a job in which this many random things have happened; the same each time."""
     chance = Random(seed)
     rules: dict[str, Any] = {"penalty_places": 1, "max_decays": 1}
     job = factories.job(capacity=chance.randint(1, 3), company_id=company_id, **rules)

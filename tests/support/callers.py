@@ -37,7 +37,7 @@ class Answer(Protocol):
 
 
 class Caller:
-    """Somebody who calls the API: with that token, or with none."""
+    """Someone who calls the API: with that token, or with none."""
 
     def __init__(self, token: str | None = None) -> None:
         self.token = token
@@ -82,9 +82,9 @@ class Callers(dict[str, Any]):
 
 
 def key_of(company_id: UUID, *scopes: Scope) -> Caller:
-    """A caller with a key of a company; it may read and write unless told otherwise.
+    """Return a caller with a key of a company; it may read and write unless told otherwise.
 
-    Somebody used it a moment ago, so that its next use is not written down.
+    The key was used a moment ago, so that its next use is not recorded.
     """
     scopes = scopes or tuple(Scope)
     row, key = create_api_key(company_id=company_id, name="tests", scopes=scopes)
@@ -98,7 +98,7 @@ def signed_in(person: Applicant) -> Caller:
 
 
 def person(**fields: Any) -> tuple[Applicant, Caller]:
-    """Somebody new, and a caller who is them."""
+    """Make a new person, and return them with their caller."""
     applicant = factories.applicant(**fields)
     return applicant, signed_in(applicant)
 

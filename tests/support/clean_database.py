@@ -1,8 +1,8 @@
 """Empty the test database after a test that committed.
 
-Django's own way truncates every table and then runs all that follows a migration, which takes a
-tenth of a second; thousands of tests do it. A truncated table gets new files, and so does each of
-its indexes. A test leaves few rows, so a function of the database deletes them, with plans that are
+Django's own way truncates every table and then runs all post-migration steps, which takes a tenth
+of a second; thousands of tests do it. A truncated table gets new files, and so does each of its
+indexes. A test leaves few rows, so a function of the database deletes them, with plans that are
 kept from test to test.
 """
 
@@ -98,13 +98,13 @@ class Cleaner:
             cursor.execute("SELECT testing.empty_tables()")
 
     def forget(self) -> None:
-        """Close the connection, and write the function anew before it is needed again."""
+        """Close the connection, and write the function again before the next use."""
         if self._session is not None:
             self._session.close()
         self._session, self._types = None, []
 
     def _prepare(self, session: BaseDatabaseWrapper) -> None:
-        """Write the function for the tables that there are, and the registered task types."""
+        """Write the function for the existing tables, and the registered task types."""
         with session.cursor() as cursor:
             cursor.execute(_TABLES, [list(KEPT)])
             tables = [name for (name,) in cursor.fetchall()]
@@ -151,9 +151,9 @@ def empty_the_database() -> None:
 
 
 def _renew_connection() -> None:
-    """Leave the connection to the next test as a new one would be; close it if that cannot be.
+    """Leave the connection to the next test as a new one would be; close it if that is impossible.
 
-    For a new one, the server starts a process, which reads and plans everything anew.
+    For a new one, the server starts a process, which reads and plans everything again.
     """
     raw = connection.connection
     if raw is None:
@@ -170,9 +170,9 @@ def _renew_connection() -> None:
 
 @pytest.fixture(autouse=True)
 def _own_connection_for_long_tests(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have a test that is marked as slow plan its statements for its own rows.
+    """Let a test that is marked as slow plan its statements for its own rows.
 
-    Close its connection afterwards: beside a browser, it would be found by nobody later, because
+    Close its connection afterwards: beside a browser, nothing would find it later, because
     Playwright's loop counts as running in this thread.
     """
     is_long = any(map(request.node.get_closest_marker, ("slow", "browser")))

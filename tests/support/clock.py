@@ -32,11 +32,11 @@ STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 def let_time_pass(job_id: UUID, seconds: float) -> None:
-    """Let so many seconds pass for one job: everything it holds a time of moves into the past.
+    """Let this many seconds pass for one job: move all its times into the past.
 
-    The log moves along and is chained anew, so that it still verifies; hashes that a test noted
-    earlier are not known any more. Nothing is settled by it. A draw by lot in the log then no
-    longer fits its seed: who verifies a line some time after its draw moves the clock of a sandbox.
+    The log moves too and is chained again, so that it still verifies; hashes that a test noted
+    earlier are no longer valid. This settles nothing. A draw by lot in the log then no longer fits
+    its seed: to verify a line some time after its draw, move the clock of a sandbox.
     """
     past = timedelta(seconds=seconds)
     with transaction.atomic(), connection.cursor() as cursor:

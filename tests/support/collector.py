@@ -1,4 +1,4 @@
-"""Fewer runs of Python's garbage collector: each would look at all that Django and pytest hold."""
+"""Fewer runs of Python's garbage collector: each would scan all objects of Django and pytest."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MANY = 20_000
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Look at nothing while the tests are imported: nearly all of it stays.
+    """Collect nothing while the tests are imported, because nearly everything stays.
 
-    Leave that to itself later, too, and look at the rest less often.
+    Skip it later too, and collect the rest less often.
     """
     gc.disable()
     try:

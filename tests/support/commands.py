@@ -1,4 +1,4 @@
-"""Commands of the operations page, for the tests that run them as they stand there."""
+"""Commands of the operations page, for the tests that run them as written."""
 
 from __future__ import annotations
 

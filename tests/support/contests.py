@@ -1,4 +1,4 @@
-"""Requests to look again at an end, and to answer that, as somebody may send them over the API."""
+"""Requests to look again at an end, and answers to them, as sent over the API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.callers import Caller, key_of, signed_in
 
 
 def rejected_application(company_id: UUID | None = None) -> Application:
-    """Somebody who had the only seat and was rejected."""
+    """Make an application that had the only seat and was rejected."""
     row = factories.application(factories.job(company_id=company_id))
     remove(application_id=row.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER)
     return row

@@ -1,6 +1,7 @@
 """Very many people in one line, written straight into the tables, for tests of long lines.
 
-Only counters and hashes of the log's last row are right: such a line is for reading, not to prove.
+Only counters and hashes of the log's last row are right: such a line can be read, but not
+verified.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decay workers as processes of their own."""
+"""Decay workers as separate processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making decisions on the people of a job, by name, and what became of them."""
+"""Decisions on the people of a job, by name, and their outcomes."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from pipeline.services.settle import settle_next_due
 from pipeline.services.update_job import JobChanges, update_job
 
 RECRUITER = Actor(ActorKind.COMPANY, uuid7())
-"""Somebody who acts for a company."""
+"""Someone who acts for a company."""
 
 WINDOW = 600
 """Seconds to acknowledge, where a test does not say otherwise."""
@@ -29,7 +29,7 @@ COOLDOWN = 60
 
 
 class CompanyFactory(factory.django.DjangoModelFactory[Company]):
-    """A company with a name of its own."""
+    """A company with a unique name."""
 
     class Meta:
         model = Company
@@ -48,7 +48,7 @@ class UserFactory(factory.django.DjangoModelFactory[User]):
 
 
 class ApplicantFactory(factory.django.DjangoModelFactory[Applicant]):
-    """A person with an address of their own."""
+    """A person with a unique address."""
 
     class Meta:
         model = Applicant

@@ -49,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With --fast, do not even import what is left out as a whole."""
+    """With --fast, do not even import folders and files that are left out entirely."""
     return True if config.getoption("--fast") and _mark_of(collection_path) else None
 
 

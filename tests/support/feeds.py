@@ -8,7 +8,7 @@ PATIENCE_SECONDS = 60
 
 
 def wait_for_the_feed() -> None:
-    """Return once the feed shows all that is committed now, whoever else is using the cluster."""
+    """Return once the feed shows everything committed now, whoever else uses the cluster."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_current_xact_id()")
         (ours,) = cursor.fetchone()

@@ -12,7 +12,7 @@ from tasks.context import Context
 
 
 class Run:
-    """One attempt at a task: what its handler gave back, and the progress that it told."""
+    """One attempt at a task: its handler's result, and the progress that it reported."""
 
     def __init__(
         self,

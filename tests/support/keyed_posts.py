@@ -1,4 +1,4 @@
-"""Every POST of the API, as somebody may send it, for tests of Idempotency-Key."""
+"""Every POST of the API, with a valid caller and body, for tests of Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.webhooks import endpoint
 
 @dataclass(frozen=True)
 class Sent:
-    """A request that somebody can send."""
+    """A request that someone can send."""
 
     caller: Caller
     path: str
@@ -276,7 +276,7 @@ def routes_with_post(*, secret: bool) -> set[str]:
 
 
 def let_leases_run_out() -> None:
-    """A minute passes without an answer to what is running."""
+    """Let a minute pass without an answer to running requests."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE pipeline_idempotencyrecord SET leased_until = leased_until - interval '60 s'"
@@ -284,7 +284,7 @@ def let_leases_run_out() -> None:
 
 
 def let_a_day_pass() -> None:
-    """All that was kept has been kept for 24 hours."""
+    """Let 24 hours pass for all kept answers."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE pipeline_idempotencyrecord SET created_at = created_at - interval '1 day',"

@@ -11,7 +11,7 @@ from pipeline.live.announcer import Announcer, start_announcing, stop_announcing
 
 @pytest.fixture
 def announcer(transactional_db: None) -> Iterator[Announcer]:
-    """An announcer of the test's own, which nothing feeds but the test."""
+    """Return an announcer that only the test feeds."""
     mine = Announcer(idle_seconds=0.5)
     yield mine
     mine.flush(2)

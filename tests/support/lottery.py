@@ -26,7 +26,7 @@ def lottery(
     open_now: bool = True,
     **policy: Any,
 ) -> UUID:
-    """A job whose order is drawn so many seconds from now."""
+    """A job whose order is drawn this many seconds from now."""
     return create_job(
         company_id=company_id or factories.company().id,
         posting=Posting("Engineer"),
@@ -46,7 +46,7 @@ def draw(job_id: UUID) -> Event:
 
 
 def draw_with_a_late_comer(job_id: UUID, patch: pytest.MonkeyPatch) -> Event:
-    """Let somebody in after the time of the draw, as no real service does, and draw then."""
+    """Admit a person after the time of the draw, which no real service does, and then draw."""
     with patch.context() as cheat:
         cheat.setattr("pipeline.line.settle.draw_if_due", lambda job: job.note_due(job.draw_at))
         let_time_pass(job_id, 601)
@@ -63,7 +63,7 @@ def draw_in_part(job_id: UUID, patch: pytest.MonkeyPatch) -> int:
 
 
 def order_by_hand(job_id: UUID, seed: str, people: list[Application]) -> list[UUID]:
-    """Return the drawn order, by the published rule and nothing of the product's code."""
+    """Return the drawn order, by the published rule and without the product's code."""
 
     def lot_in_draw(application: Application) -> str:
         opaque = sha256(f"{job_id}:{application.id}".encode()).hexdigest()[:32]

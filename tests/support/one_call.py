@@ -29,7 +29,7 @@ def main(moment: str, token: str, key: str, path: str, body: str) -> None:
 
 
 def die(*_: Any, **__: Any) -> Any:
-    """End like a process that the kernel kills: nothing is closed, nothing is told to anybody."""
+    """End like a process that the kernel kills: close nothing, and tell nobody."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

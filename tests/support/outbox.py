@@ -31,5 +31,5 @@ def code_to(address: str) -> str:
 
 
 def wrong(code: str) -> str:
-    """Another code than that one."""
+    """Return a different code."""
     return f"{(int(code) + 1) % 10**8:08}"

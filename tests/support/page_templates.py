@@ -1,4 +1,4 @@
-"""What a page was rendered from (`response.context`), and nothing of what is inside it.
+"""Context of a page (`response.context`), without those of the templates that it includes.
 
 Django tells tests of every template that it renders, with a copy of the context: a page with a
 table includes hundreds.

@@ -1,4 +1,4 @@
-"""Requests that pass a turn, each by somebody who can."""
+"""Requests that pass a turn, each by a person who can."""
 
 from __future__ import annotations
 

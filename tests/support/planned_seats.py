@@ -15,7 +15,7 @@ WEEK = 7 * 86_400
 
 
 def planned(job_id: UUID, seats: int = 1, *, seconds: float = 600, **how: Any) -> PlannedSeats:
-    """Plan seats that open so many seconds from now, by the job's clock."""
+    """Plan seats that open this many seconds from now, by the job's clock."""
     clock = factories.row_of(job_id).clock_offset_seconds
     first_at = database_now() + timedelta(seconds=seconds + clock)
     return plan_seats(

@@ -35,7 +35,10 @@ def encoded(value: bytes) -> str:
 
 
 class Browser:
-    """Keys of a browser. Written anew after RFC 8291, so that it shares no mistake with ours."""
+    """Keys of a browser.
+
+    Written separately from RFC 8291, so that it shares no mistake with ours.
+    """
 
     def __init__(self, key: ec.EllipticCurvePrivateKey | None = None, secret: bytes = b"s" * 16):
         self._key = key or ec.generate_private_key(ec.SECP256R1())

@@ -97,7 +97,7 @@ class Folder:
     def verify(
         self, *receipts: dict[str, Any], log: list[dict[str, Any]] | None = None
     ) -> tuple[int, str]:
-        """Run the program in a process of its own; return its exit code and what it printed."""
+        """Run the program in a separate process; return its exit code and its output."""
         names = []
         for number, receipt in enumerate(receipts):
             name = self.path / f"receipt-{number}-{receipt.get('seq')}.json"

@@ -1,4 +1,4 @@
-"""A receiver of webhooks on this machine, which notes what it gets and answers as it is told."""
+"""A receiver of webhooks on this machine, which records requests and answers as told."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Receiver:
 
     @property
     def types(self) -> list[str]:
-        """The types that came, in the order in which they came."""
+        """Return the received types, in order."""
         return [each.json["type"] for each in self.received]
 
     def answers(self, status: int, **headers: str) -> None:

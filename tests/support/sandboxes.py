@@ -27,7 +27,7 @@ def advance(company: Company, seconds: int, **how: Any) -> ClockAdvance:
 def line_with_offers(
     company: Company, *, people: int, seats: int = 1, **policy: Any
 ) -> tuple[UUID, list[Application]]:
-    """A job with so many people, of whom the first ones were offered a seat at one instant."""
+    """A job with this many people, of whom the first ones were offered a seat at one instant."""
     job_id = factories.job(company_id=company.id, capacity=1, **policy)
     found = factories.applications(job_id, people + 1, actor=factories.RECRUITER)
     factories.alter(job_id, capacity=seats + 1)  # the first of all has confirmed
@@ -35,7 +35,7 @@ def line_with_offers(
 
 
 def story_of(job_id: UUID, *, after: int = 0) -> list[Any]:
-    """What a log tells after a seq, without advances: who, what, and when since its first event."""
+    """Return a log's events after a seq, without advances: who, what, and when since the first."""
     people: dict[UUID | None, int] = {}
     log = factories.events(job_id)
     for event in log:

@@ -1,4 +1,4 @@
-"""A mail server of the test, on a port of its own, that does what a test tells it to."""
+"""A mail server for tests, on a separate port, that does what a test tells it to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 
 class Mailbox:
-    """What the server took, and how it answers: a code and a text each, or an act of its own."""
+    """Emails that the server accepted, and its answers: a code and a text each, or an act."""
 
     def __init__(self) -> None:
         self.taken: list[Message] = []

@@ -27,13 +27,13 @@ def run_due_tasks(*keys: str) -> list[str]:
 
 
 def make_retries_due() -> None:
-    """Let the waits before the next attempts be over."""
+    """End the waits before the next attempts."""
     waiting = Task.objects.filter(status=Status.PENDING, attempt__gt=0)
     waiting.update(run_after=Now())
 
 
 def let_tasks_wait(seconds: float) -> None:
-    """Let all pending tasks be older by so many seconds, and so due earlier."""
+    """Make all pending tasks older by this many seconds, and so due earlier."""
     Task.objects.filter(status=Status.PENDING).update(
         run_after=F("run_after") - timedelta(seconds=seconds)
     )

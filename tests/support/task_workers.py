@@ -1,4 +1,4 @@
-"""Task workers as processes of their own, and the table in which handlers leave marks."""
+"""Task workers as separate processes, and the table in which handlers leave marks."""
 
 from __future__ import annotations
 

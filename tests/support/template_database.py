@@ -75,7 +75,7 @@ def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
 
 
 def _fingerprint() -> str:
-    """Return a hash of all that can change what a migrated database holds."""
+    """Return a hash of everything that can change the content of a migrated database."""
     code = (path for folder in PRODUCT for path in sorted((ROOT / folder).rglob("*.py")))
     found = sha256()
     for path in (*code, ROOT / "requirements-dev.txt"):

@@ -1,4 +1,4 @@
-"""Doing several things at the same time, each on a database connection of its own."""
+"""Several acts at the same time, each on a separate database connection."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def started(act: Callable[[], Any]) -> Iterator[list[Any]]:
 
 @contextmanager
 def held_lock(job_id: UUID) -> Iterator[None]:
-    """Somebody else holds the job's lock while the block runs."""
+    """Hold the job's lock on another connection while the block runs."""
     held, done = Event(), Event()
 
     def hold() -> None:

@@ -44,18 +44,18 @@ def deliver(**how: Any) -> dict[str, int]:
 
 
 def make_all_due() -> None:
-    """Let the time pass until the next attempt of everything that waits."""
+    """Let time pass until everything that waits is due."""
     WebhookDelivery.objects.filter(state="PENDING").update(next_attempt_at=Now())
     WebhookEndpoint.objects.update(next_due_at=Now(), rests_until=None)
 
 
 def only_delivery() -> WebhookDelivery:
-    """The one delivery that there is."""
+    """Return the only delivery."""
     return WebhookDelivery.objects.get()
 
 
 def queue_many(company: Company, count: int, start: int = 0) -> None:
-    """Queue so many events for all endpoints of a company."""
+    """Queue this many events for all endpoints of a company."""
     now = WebhookEndpoint.objects.latest("created_at").created_at + timedelta(seconds=1)
     queue_webhooks(
         company.id,

@@ -18,18 +18,18 @@ DAY = 24 * HOUR
 
 
 def last_week(zone: str = "UTC") -> Week:
-    """The last week that is over."""
+    """Return the last week that has ended."""
     return Week.last_whole(database_now(), zone)
 
 
 def put(job: UUID, week: Week, *, seq: int, hours: float) -> None:
-    """Move a job's whole history so that an event lies so many hours into a week."""
+    """Move a job's whole history so that an event is this many hours into a week."""
     event = factories.events(job)[seq - 1]
     let_time_pass(job, (event.at - week.start).total_seconds() - hours * HOUR)
 
 
 def two_weeks(company: Company, zone: str = "UTC") -> UUID:
-    """A job with one seat, and what happened in it in the last two weeks.
+    """Make a job with one seat and a history of two weeks.
 
     In the week before the last: made on Monday at noon, Ana seated, Bo and Cy wait. In the last
     week, on Tuesday: Ana is hired and Bo offered her seat; a window later he misses, Cy is offered

@@ -17,7 +17,7 @@ from tasks.worker.connection import WorkerConnection
 
 
 class Claimer:
-    """A worker as the database sees it, on a connection of its own."""
+    """A worker as the database sees it, on a separate connection."""
 
     def __init__(self, name: str = "w1", *, queues: list[str] | None = None) -> None:
         self.name = name

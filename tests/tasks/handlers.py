@@ -41,7 +41,7 @@ def urgent(payload: dict[str, Any], context: Context) -> None:
 
 @task_type(key="test.slow", backoff=AT_ONCE, grace_seconds=0.5)
 def slow(payload: dict[str, Any], context: Context) -> None:
-    """Mark the start and the end of so many seconds; stop early when cancelled."""
+    """Mark the start and the end of this many seconds; stop early when cancelled."""
     name = payload["name"]
     mark(f"{name}:start")
     end = time.monotonic() + payload["seconds"]
@@ -55,7 +55,7 @@ def slow(payload: dict[str, Any], context: Context) -> None:
 
 @task_type(key="test.stubborn", backoff=AT_ONCE, grace_seconds=0.5, max_attempts=2)
 def stubborn(payload: dict[str, Any], context: Context) -> None:
-    """Run so many seconds, whatever anybody says."""
+    """Run this many seconds, whatever anyone says."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     mark(f"{payload['name']}:start")
     end = time.monotonic() + payload["seconds"]

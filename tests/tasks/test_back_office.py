@@ -1,4 +1,4 @@
-"""Background work in the back office: changed by the services only, in somebody's name."""
+"""Background work in the back office: changed by the services only, in someone's name."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_a_dead_letter_is_discarded_by_somebody(claimer: Any) -> None:
 
 
 def run_many(worker: Claimer, *, good: int, bad: int) -> bool:
-    """Let so many attempts end; whether the breaker opened."""
+    """Let this many attempts end; whether the breaker opened."""
     enqueue_many([NewTask("test.noop")] * (good + bad))
     runs = worker.claim(good + bad)
     worker.succeed(*runs[:good])

@@ -23,7 +23,7 @@ def read(
     position: events.Position, *, waiting: bool = True, **options: Any
 ) -> tuple[list[tuple[str, str]], Any]:
     """Read all events committed so far, in as many turns as it takes them to settle;
-    unless somebody's transaction would have to be waited for."""
+    unless someone's transaction would have to be waited for."""
     if waiting:
         wait_for_the_feed()
     found: list[tuple[str, str]] = []

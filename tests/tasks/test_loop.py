@@ -23,7 +23,7 @@ LONG = 30.0
 
 
 def ending(after: int, result: int = 0) -> tuple[Callable[[], int], list[float]]:
-    """A step that asks for the end after so many calls, and when it was called."""
+    """A step that asks for the end after this many calls, and when it was called."""
     calls: list[float] = []
 
     def step() -> int:

@@ -1,4 +1,4 @@
-"""What tests of webhooks start from."""
+"""Fixtures for the tests of webhooks."""
 
 from __future__ import annotations
 

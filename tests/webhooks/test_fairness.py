@@ -88,7 +88,7 @@ def deliver_beside_a_hanging_endpoint(
 ) -> None:
     """Queue 1,000 deliveries for an endpoint that hangs, and for another; wait for the latter.
 
-    The former answers after so many seconds, counted from its first request.
+    The former answers after this many seconds, counted from its first request.
     """
     for company, receiver in (hanging, other):
         endpoint(company.id, receiver.url)

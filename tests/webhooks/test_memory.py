@@ -1,4 +1,4 @@
-"""What the client takes of its process: addresses, which the memory limit counts, and files."""
+"""Resources of the client: addresses, which the memory limit counts, and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections of the client: what becomes of one whose request is given up."""
+"""Connections of the client, including one whose request is given up."""
 
 from __future__ import annotations
 

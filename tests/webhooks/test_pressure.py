@@ -71,7 +71,7 @@ def test_new_events_do_not_wake_a_resting_endpoint(company: Company, receiver: R
 def test_events_that_come_during_a_run_are_not_forgotten(
     company: Company, receiver: Receiver
 ) -> None:
-    """What is queued while the endpoint is given back makes it due again."""
+    """Deliveries that are queued while the endpoint is given back make it due again."""
     endpoint(company.id, receiver.url)
     queue_many(company, 1)
     rounds = iter(range(5))

@@ -1,4 +1,4 @@
-"""What happened beside what would have happened under other rules, by hand-made histories."""
+"""Actual results beside those under other rules, with hand-made histories."""
 
 from __future__ import annotations
 

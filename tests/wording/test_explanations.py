@@ -46,7 +46,7 @@ def test_the_rules_say_who_can_get_ahead() -> None:
 
     assert "Nobody who joined after you gets ahead of you unless you miss a deadline." in told
     assert (
-        "cancels someone's miss, or reverses a decision that it was asked to look at again," in told
+        "cancels someone’s miss, or reverses a decision that it was asked to look at again," in told
     )
 
 

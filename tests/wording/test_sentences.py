@@ -133,7 +133,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
 def test_an_act_on_the_companys_own_site_is_said_to_be_one(step: Any, reader: Reader) -> None:
     through, here = Row(*step, data={VIA_KEY: "a key"}), Row(*step)
 
-    assert "on the company's own site" in sentence(through, reader)
+    assert "on the company’s own site" in sentence(through, reader)
     assert "own site" not in sentence(here, reader)
 
 

@@ -98,7 +98,7 @@ class ErrorEnvelopeOut(TypedDict):
 
 
 class Answers:
-    """Builder of operations' responses. What they share goes into the document's components."""
+    """Builder of operations' responses. Their shared parts go into the document's components."""
 
     def __init__(self, registry: ComponentRegistry) -> None:
         self._registry = registry
@@ -191,7 +191,7 @@ class Answers:
             "existing_id": {
                 "type": ["string", "null"],
                 "format": "uuid",
-                "description": "The id of the object that is in the way, if there is one.",
+                "description": "The id of the object that causes the refusal, if there is one.",
             },
             "error": self._types.schema_of(ErrorEnvelopeOut),
         }

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-# Where a field of a type means something else than the field of that name elsewhere. Empty: the
-# type's own description says it.
+# Where a field of a type has another meaning than elsewhere. Empty: the type's own description
+# says it.
 OF_TYPES = {
     "Application.position": "1 is the next in line; null outside the waitlist, until verified, in "
     "a job's list of applications, and in events.",
     "ActorRef.id": "Of COMPANY, the key or member; of APPLICANT, the person; null for SYSTEM.",
     "ApplicationChangeIn.external_id": "Your own id of the application, or null to remove it.",
     "ApplicationChangeIn.metadata": "Your own short texts by key. They replace the earlier ones.",
-    "Applications.total": "How many applications fit; null unless expanded.",
+    "Applications.total": "The number of matching applications; null unless expanded.",
     "CodeIn.code": "The code from the email. Blanks between digits do not matter.",
-    "Company.scopes": "The scopes of the key that asks; null in a member's session.",
+    "Company.scopes": "The scopes of the key in use; null in a member's session.",
     "Conversion.applied": "Applications made.",
     "Conversion.hired": "Of these, those that ended as HIRED.",
     "Conversion.seated": "Of these, those that were ever ACTIVE.",
@@ -22,12 +22,12 @@ OF_TYPES = {
     "Decision.seq": "The decision's event in the job's log.",
     "DecisionIn.note": "Free text, stored beside the log, where it can be erased.",
     "DecisionIn.outcome": "What the company decides. HIRED is possible only from ACTIVE.",
-    "DecisionIn.reason": "A code, which the log keeps. Free text is still read as `note`.",
+    "DecisionIn.reason": "A code, kept in the log. Free text is still read as `note`.",
     "DecisionIn.reason_code": "The old name of `reason`. If both are sent, this one counts.",
     "Event.data": "What replay needs: ids, codes and numbers, never names.",
-    "Email.seq": "The event that the email tells of.",
-    "Event.from_status": "The status before the event, of the application, or of the job if it is "
-    "the job's event; null if there was none.",
+    "Email.seq": "The event that the email is about.",
+    "Event.from_status": "The application's status before the event, or the job's if it is the"
+    " job's event; null if there was none.",
     "Event.to_status": "The status after the event, likewise; null if the event concerns none.",
     "FeedOut.next_cursor": "Send it as `cursor` the next time. Always present.",
     "Feed.next_cursor": "Send it as `cursor` the next time. Always present.",
@@ -80,7 +80,7 @@ OF_TYPES = {
     "SeatSeconds.cooldown": "Free seats while the job was open and people waited, all of them "
     "in a cool-down or unverified.",
     "SeatSeconds.nobody": "Free seats while the job was open and nobody waited, verified or not.",
-    "SeatSeconds.offered": "Seats on offer, whatever became of the offer.",
+    "SeatSeconds.offered": "Seats on offer, however the offer ended.",
     "SeatSeconds.paused": "Free seats while the job was paused.",
     "SeatSeconds.review": "Seats confirmed, until the company decides or the person leaves.",
     "SubmissionIn.external_id": "Your own id of the application, unique among your applications.",

@@ -50,7 +50,7 @@ def fields_parameter(row: type[Any]) -> Parameter:
     """Return the parameter for the fields of an object, or of each row of a list."""
     return describe_names_parameter(
         "fields",
-        "Only these fields of each object. The others are then missing, although its type requires"
+        "Only these fields of each object. The others are left out, although its type requires"
         " them.",
         get_type_hints(row),
     )
@@ -63,12 +63,11 @@ LIMIT = Parameter("limit", "Rows per page.", integer_schema(1, MOST, default=DEF
 _CURSOR = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
 CURSOR = Parameter(
     "cursor",
-    "`next_cursor` of the previous page. Send the same filters and order with it: with others, it"
-    " gets 400.",
+    "`next_cursor` of the previous page. Send the same filters and order with it; others get 400.",
     _CURSOR,
 )
 FEED_CURSOR = Parameter(
-    "cursor", "`next_cursor` of the previous page. It fits any `event` and `expand`.", _CURSOR
+    "cursor", "`next_cursor` of the previous page. It works with any `event` and `expand`.", _CURSOR
 )
 PAGED = (LIMIT, CURSOR)
 
@@ -92,7 +91,7 @@ WITH_ADDRESS = Parameter(
     required=True,
 )
 AFTER_SEQ = Parameter(
-    "after_seq", "Only events after this one. Without effect beside a `cursor`.", _SEQ
+    "after_seq", "Only events after this one. Has no effect together with a `cursor`.", _SEQ
 )
 OF_APPLICATION = Parameter(
     "application",
@@ -101,7 +100,7 @@ OF_APPLICATION = Parameter(
 )
 CONTEST_STATE = Parameter(
     "state",
-    "Only those without an answer, those of them whose time is over, or those with one.",
+    "Only those without an answer, those with an overdue answer, or those with an answer.",
     choices_schema(ContestState),
 )
 EVENT = Parameter("event", "Only events of this kind.", choices_schema(EventType))
@@ -109,7 +108,7 @@ POSITION = Parameter("position", "1 is the next in line.", integer_schema(1, LAR
 OF_WEEKS = (
     Parameter(
         "weeks",
-        "How many weeks, the present one included.",
+        "How many weeks, including the present one.",
         integer_schema(1, MOST_WEEKS, default=USUAL_WEEKS),
     ),
     Parameter(
@@ -137,7 +136,7 @@ NOTED_HASH = Parameter(
 )
 EXTERNAL_ID = Parameter(
     "external_id",
-    "Only what has this `external_id`. Spaces at both ends do not matter, case does.",
+    "Only objects with this `external_id`. Spaces at both ends do not matter, case does.",
     {"type": "string", "maxLength": EXTERNAL_ID_LENGTH},
 )
 WITH_EXTERNAL_ID = replace(
@@ -148,7 +147,7 @@ WITH_EXTERNAL_ID = replace(
 )
 METADATA = Parameter(
     "metadata",
-    "Only what has all these texts in its `metadata`: `metadata[key]=text`.",
+    "Only objects with all these texts in their `metadata`: `metadata[key]=text`.",
     {
         "type": "object",
         "additionalProperties": {"type": "string", "maxLength": METADATA_VALUE_LENGTH},
@@ -168,7 +167,7 @@ _DECISION = "the company's decision, with its note for the company"
 EXPAND_DECISION = describe_expand_parameter(decision=_DECISION)
 EXPAND_LIST = describe_expand_parameter(
     decision=_DECISION,
-    total="the number of applications that fit, counted up to 10,000; not together with `search`",
+    total="the number of matching applications, counted up to 10,000; not together with `search`",
 )
 EXPAND_APPLICATION = describe_expand_parameter(
     application="the event's application as it is now, its `position` always null"
@@ -199,7 +198,7 @@ OF_APPLICATIONS = (
     ),
     Parameter(
         "sort",
-        "The order, with `-` the latest first. Not together with `search`. `-applied_at` without"
+        "The order; with `-`, newest first. Not together with `search`. `-applied_at` without"
         " it, or `-ended_at` if the list is limited by the end; an order by the end lists only"
         " ended applications.",
         {"type": "string", "enum": list(ORDERS)},
@@ -216,7 +215,7 @@ OF_WEBHOOK_TYPE = Parameter(
     "type", "Only deliveries of this type.", {"type": "string", "enum": [*TYPES, TEST]}
 )
 STATUS_CLASS = Parameter(
-    "status_class", "Only requests that got such a status.", choices_schema(StatusClass)
+    "status_class", "Only requests that got a status of this class.", choices_schema(StatusClass)
 )
 IF_MATCH = Parameter(
     "If-Match",

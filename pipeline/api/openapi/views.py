@@ -41,7 +41,7 @@ class DocumentView(Endpoint):
 class DocsView(View):
     """`/docs/`: a page that loads nothing from other sites.
 
-    Its library takes much memory and is loaded when somebody first opens the page.
+    Its library takes much memory and is loaded when someone first opens the page.
     """
 
     documents = True

@@ -161,9 +161,10 @@ class ApplicantTokens(Endpoint):
         located=False,
         takes=(PortalTokenIn,),
         about="The token reads, acknowledges and withdraws this person's applications to your "
-        "jobs, and nothing else. It proves no address: an unverified application stays so. "
-        f"At most {MOST_AT_ONCE} tokens of a key for one person are valid at a time; another one "
-        "ends the oldest. Revoking the key ends them all.",
+        "jobs, and nothing else. It does not prove an address: an unverified application stays"
+        " unverified. "
+        f"At most {MOST_AT_ONCE} tokens of a key for one person are valid at a time; a further"
+        " one ends the oldest. Revoking the key ends them all.",
     )
     def post(self, request: Request, applicant_id: UUID) -> Response:
         """Make a short-lived token with which your own site acts for an applicant: 201."""

@@ -33,8 +33,9 @@ from pipeline.stats.idle_seats import (
 )
 
 _ABOUT = (
-    "In seconds times seats, while a job is open or paused. Lost are `missed` (offered to people"
-    " who did not answer), `cooldown` (free, everyone verified on the waitlist in a cool-down),"
+    "In seconds times seats, while a job is open or paused. The losses are `missed` (offered to"
+    " people who did not answer), `cooldown` (free, everyone verified on the waitlist in a"
+    " cool-down),"
     " `nobody` (free, no verified person waiting) and `paused` (free in a paused job). With `used`"
     " they add up to seats times time."
 )
@@ -48,7 +49,10 @@ class IdleSeatsWeekOut(TypedDict):
 
 
 class IdleSeatsOfJobOut(TypedDict):
-    """A ledger of idle seats. `is_cut`: old events or jobs were left out, there are too many."""
+    """A ledger of idle seats.
+
+    `is_cut`: old events or jobs were left out because there are too many.
+    """
 
     zone: str
     is_cut: bool

@@ -115,10 +115,10 @@ class JobReports(Endpoint):
         tagged=True,
         parameters=PAGED,
         about="The task `report.weekly` makes them, once or by a schedule. A job has one report for"
-        " each week: one that is made again replaces the first, with a new `made_at`.",
+        " each week: making it again replaces the first, with a new `made_at`.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return a job's weekly reports, the last week first."""
+        """Return a job's weekly reports, newest week first."""
         own_job(caller_of(request), job_id, Action.READ_COMPANY)
         place = page_cursor_place(request, str)
         before = _report_week(place[0]) if place else None

@@ -24,9 +24,9 @@ from pipeline.models import RequestRecord
 from pipeline.selectors.cursors import encode_cursor
 
 ABOUT = (
-    "Kept for seven days. A request appears within about a second; one that is not in it was "
-    "refused before its key was known, answered with 429, or answered in the last second before a "
-    "crash."
+    "Kept for seven days. A request appears within about a second; one that is missing was"
+    " refused before its key was known, answered with 429, or answered in the last second"
+    " before a crash."
 )
 
 
@@ -67,7 +67,7 @@ class OwnRequests(Endpoint):
         about=ABOUT,
     )
     def get(self, request: Request) -> Response:
-        """List the requests of the key that asks, newest first."""
+        """List the requests of the key that is used, newest first."""
         caller = authorize_company(caller_of(request), Action.READ_OWN_REQUESTS)
         return _requests_answer(request, caller.actor_id)
 

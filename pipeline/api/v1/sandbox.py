@@ -78,10 +78,10 @@ class AdvanceSandboxClock(Endpoint):
         ClockAdvanceOut,
         takes=(ClockAdvanceIn,),
         refuses=(NOT_A_SANDBOX, CLOCK_MOVING, CLOCK_LIMIT),
-        about="Deadlines, cool-downs and reminders before the new time happen now, each at its own "
-        "time, and webhooks tell of them at once. If very much is due, the rest is settled in the "
-        "background: `jobs_behind` is then not 0, and changes of those jobs are refused with 409 "
-        "`CLOCK_MOVING`.",
+        about="Deadlines, cool-downs and reminders before the new time happen now, each at its"
+        " own time, and webhooks report them at once. If a lot is due, the rest is settled in the "
+        "background: `jobs_behind` is then not 0, and changes to those jobs are refused with 409"
+        " `CLOCK_MOVING`.",
     )
     def post(self, request: Request) -> Response:
         """Move the sandbox's clock forward; once for each Idempotency-Key."""

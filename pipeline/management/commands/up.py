@@ -120,7 +120,7 @@ class Command(BaseCommand):
 
 
 def demo_links_for_up(site: str) -> str:
-    """Return the sign-in links of the demo; an empty string with a database of one's own."""
+    """Return the sign-in links of the demo; an empty string with a separate database."""
     if settings.EMBEDDED_POSTGRES is None:
         return ""
     return LINKS.format(

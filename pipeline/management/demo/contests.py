@@ -1,4 +1,4 @@
-"""Contests of the demo's past: two people ask to look again, and one of them has the place back."""
+"""Contests of the demo's past: two people ask to look again, and one gets the place back."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def record_contest(*, job: JobPast, text: str) -> None:
 
 
 def record_contest_answer(*, job: JobPast, number: int, text: str) -> None:
-    """Give the person of a contest the place back. Somebody answers who did not decide."""
+    """Give the person of a contest the place back. The answer is not by the member who decided."""
     asked = Contest.objects.filter(job_id=job.job_id).order_by("seq")[number]
     answer_contest(
         contest_id=asked.id,

@@ -1,4 +1,4 @@
-"""Movement of one demo job while `up` runs: people confirm, miss and come, the company decides."""
+"""Movement of one demo job while `up` runs: people apply, confirm and miss; the company decides."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 security = logging.getLogger("security")
 
 STEP_SECONDS = 6.0
-# After that many steps (three hours) nobody comes any more, so that a forgotten demo stays small.
+# After this many steps (three hours) nobody applies any more, so that a forgotten demo stays
+# small.
 MOST_STEPS = 1_800
 FEWEST_WAITING, MOST_WAITING = 4, 9
 CONFIRMING, HIRED, LEAVING = 0.7, 0.2, 0.4  # shares; hired and leaving are cumulative
@@ -63,7 +64,7 @@ class MovingJob:
         security.setLevel(self._level)
 
     def step(self) -> None:
-        """Do the first thing that somebody does now: answer, decide, leave or apply."""
+        """Do the first act that is due now: answer, decide, leave or apply."""
         facts, now = read_job_facts(self.job_id), database_now()
         if facts.status != JobStatus.OPEN:
             return
@@ -92,7 +93,7 @@ class MovingJob:
                 connection.close()
 
     def _act(self, person: Application, now: datetime) -> bool:
-        """Let a person, or the company about them, do what is due. Tell whether anything was.
+        """Let a person, or the company, do what is due. Tell whether anything was.
 
         Their fate is drawn from the application, its status and its misses, so each step sees the
         same one.

@@ -1,4 +1,4 @@
-"""The past of a demo job: people come, confirm, miss and leave, and the company decides.
+"""The past of a demo job: people apply, confirm, miss and leave, and the company decides.
 
 All of it goes through the services, in the order of time, under the simulated clock. The
 job's title seeds the random numbers, so every demo has the same people and events.
@@ -91,7 +91,7 @@ class PastActs:
 
 
 class JobPast:
-    """Past of one job: it plans its own creation and everybody's arrival, then reacts to events.
+    """Past of one job: it plans its own creation and all arrivals, then reacts to events.
 
     `newcomers` gives the names of new people, `staff_id` the member who decides.
     """
@@ -176,7 +176,7 @@ class JobPast:
             day += timedelta(days=1)
 
     def react(self, event: News) -> None:
-        """Plan the next act of a person, or of the company about them."""
+        """Plan the next act of a person, or the company's next decision on them."""
         chance = self._chance
         if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
             window = self._plan.policy.acknowledgment_window_seconds

@@ -41,7 +41,7 @@ def record_import_in_past(
 ) -> None:
     """Import people at the simulated time, in this process.
 
-    Its task is over at that time, too. Columns that the tables fill in themselves are set to the
+    Its task ends at that time too. Columns that the tables fill in themselves are set to the
     simulated time.
     """
     rows = [f"{each},{demo_address(each)}" for each in people]

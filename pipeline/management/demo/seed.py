@@ -108,7 +108,7 @@ def _seeded_company(plan: PlannedCompany) -> Company | None:
 def seed_missing_companies() -> None:
     """Write the past of the missing companies, all of it in one transaction.
 
-    No email is derived from it: nobody waits for one about last month.
+    No email is derived from it, because nobody needs one about last month.
     """
     with simulated_clock() as clock, seed_without_emails():
         clock.set(clock.end - timedelta(weeks=WEEKS, hours=1))
@@ -150,7 +150,7 @@ def seed_planned_company(
 def seed_extras_of_first_company(
     acts: PastActs, past: dict[str, JobPast], newcomers: Iterator[str]
 ) -> None:
-    """Plan what the first company has besides its lines, and the applications of one person."""
+    """Plan the first company's other records, and the applications of one person."""
     rigger, shipwright = past[RIGGER.posting.title], past[SHIPWRIGHT.posting.title]
     for days_ago, file_name, number, more in IMPORTS:
         people = list(islice(newcomers, number))
@@ -177,7 +177,7 @@ def names_to_seed() -> Iterator[str]:
 
 @contextmanager
 def seed_without_emails() -> Iterator[None]:
-    """Derive no emails, and log no decisions: neither happened when it is said to have."""
+    """Derive no emails, and log no decisions: neither happened at the stated time."""
     security = logging.getLogger("security")
     level = security.level
     security.setLevel(logging.WARNING)

@@ -1,8 +1,8 @@
 """Webhook deliveries of the demo's past. Their receiver never existed: no request is sent.
 
 Everything but the network is real: the endpoint, the queue, and the runs that sign, record and
-retry. The endpoint asks for events that only a person causes, so none is sent while the demo runs
-by itself. What a visitor then causes is really sent, to a name that no resolver knows.
+retry. The endpoint wants events that only a person causes, so none is sent while the demo runs by
+itself. Events that a visitor causes are really sent, to a name that no resolver knows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TYPES = [
 QUEUED_AFTER = timedelta(seconds=2)
 _TEXT = {"content-type": "text/plain"}
 _DOWN = {"status": 503, "failure": Failure.STATUS, "headers": _TEXT, "body": "Restarting."}
-# Answers to the first attempts at a type; afterwards it is taken. The last of REFUSED never ends.
+# Answers to the first attempts at a type; later ones are accepted. The last of REFUSED never ends.
 _TROUBLE = {"job.capacity_changed": ({"failure": Failure.TIMEOUT, "duration_ms": 15_000}, _DOWN)}
 _REFUSED = {
     "job.closed": {
@@ -49,14 +49,14 @@ _REFUSED = {
 
 
 class PastWebhookReceiver:
-    """Stand-in for the client of a run, which answers by itself."""
+    """Stand-in for a run's client that makes up the answers."""
 
     def __init__(self, endpoint_id: UUID) -> None:
         self._endpoint_id = endpoint_id
         self._answers: list[Answer] = []
 
     def send(self, requests: Iterable[Outgoing]) -> None:
-        """Answer requests to the demo's endpoint. Those to others stay as they are, unsent."""
+        """Answer requests to the demo's endpoint. Requests to others stay unsent."""
         self._answers += [self._answer(each) for each in requests]
 
     def answers(self, seconds: float) -> list[Answer]:
@@ -103,7 +103,7 @@ class PastWebhooks:
         WebhookEndpoint.objects.filter(id=row.id).update(created_at=Now())
 
     def deliver(self) -> None:
-        """Queue what happened and deliver what is due; plan the next attempt of what failed.
+        """Queue new events and send due deliveries; plan the next attempts of failed ones.
 
         Columns that the tables or this process fill in themselves are set to the simulated time.
         """

@@ -34,7 +34,7 @@ class ProbeAnswer:
 
 
 def address_findings(url: str) -> Iterator[Finding]:
-    """Ask the site through its proxies, and check what it makes of the request."""
+    """Query the site through its proxies, and check how it sees the request."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         yield found_problem(f"{url} is not an address.", "Give one like https://jobs.example.com.")

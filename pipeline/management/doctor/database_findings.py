@@ -180,7 +180,7 @@ def database_replica_findings() -> Iterator[Finding]:
 
 
 def database_role_findings() -> Iterator[Finding]:
-    """Check the application's rights, who owns the tables, and who may rewrite the log."""
+    """Check the application's rights, and which roles own the tables and may rewrite the log."""
     if forbidden := tables_without_role_rights():
         yield found_problem(
             f"The site's role lacks rights on {_database_names_in_short(forbidden)}.",

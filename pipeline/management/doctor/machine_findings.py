@@ -1,4 +1,4 @@
-"""Findings about this machine: disk, time zones, static files, secrets, the anchors' files."""
+"""Findings about this machine: disk, time zones, static files, secrets and anchor files."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def site_email_findings(*, send_to: str = "") -> Iterator[Finding]:
 
 
 def site_device_findings() -> Iterator[Finding]:
-    """Look at the key of notifications on devices, and for devices of an earlier key."""
+    """Check the key of notifications on devices, and look for devices of an earlier key."""
     if not is_push_on() and (stored := Device.objects.count()):
         yield found_warning(
             f"VAPID_PRIVATE_KEY is not set, so stored devices get no notifications: {stored}.",

@@ -54,7 +54,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
     """Show one application to its owner."""
     _person, seen = own_application(request, application_id)
     job, emails = read_job(seen.application.job_id), emails_of_application(application_id)
-    # An offer may have been made between the two reads. What is shown must not be older than the
+    # An offer may have been made between the two reads. The content must not be older than the
     # job's seq in the tag, or the page would not learn of the offer for half a minute.
     seen = read_application(application_id)
     card, plans = ApplicationCard.of(seen, job), planned_seats_of_job(job.id)

@@ -93,7 +93,7 @@ class ApplicationCard:
 
     @property
     def may_confirm(self) -> bool:
-        """Tell whether there is a seat to confirm, and time left."""
+        """Tell whether there is a seat to confirm and time left to do so."""
         legal = (self.standing.status, Move.ACKNOWLEDGE) in MOVES
         return legal and _state_of_card(self.standing) is CardState.OFFERED
 
@@ -138,7 +138,7 @@ class ApplicationCard:
 
     @property
     def news(self) -> str:
-        """Return the state as it is spoken when it changes: without the length of the line."""
+        """Return the state to be spoken when it changes, without the length of the line."""
         if _state_of_card(self.standing) is CardState.WAITING and (self.seen.position or 0) > 1:
             return self.headline.replace(f" of {self.seen.people_waiting:,} in line.", " in line.")
         return self.headline
@@ -201,7 +201,7 @@ def sorted_cards(mine: Iterable[Mine]) -> list[ApplicationCard]:
 
 
 def cards_with_prospects(cards: Collection[ApplicationCard]) -> list[ApplicationCard]:
-    """Return the cards; those that wait for an open job say how long they probably will."""
+    """Return the cards; those that wait for an open job say how long the wait will probably be."""
     waiting = {
         card.job.id: card.seen.position
         for card in cards

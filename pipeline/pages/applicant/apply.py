@@ -37,7 +37,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     job, person = public_job(request, job_id), current_applicant(request)
     form = opening_form(request, request.POST)
     if job.is_test:
-        messages.error(request, "In test mode, add people on the job's page or with a test key.")
+        messages.error(request, "In test mode, add people on the job’s page or with a test key.")
         return redirect("opening", job_id)
     if person is None and current_member(request):
         messages.error(request, "To apply yourself, sign out of the company first.")

@@ -108,7 +108,7 @@ def _confirm_page(request: HttpRequest, token: str, *, refused: bool = False) ->
 
 
 def _zone_on_confirm_page(request: HttpRequest, card: ApplicationCard) -> tzinfo:
-    """Return the browser's time zone, or in one that was never here, the person's."""
+    """Return the browser's time zone, or the person's if the browser is new here."""
     if ZONE_COOKIE not in request.COOKIES:
         with suppress(ApplicantNotFound):  # erased
             return zone_for_applicant_emails(read_person(card.application.applicant_id))

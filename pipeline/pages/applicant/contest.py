@@ -26,7 +26,7 @@ NOT_NOW = "You cannot ask the company to look again at this application."
 
 
 class ContestForm(PlainForm):
-    """Form for what the company should know when it looks again."""
+    """Form for information that the company should have when it looks again."""
 
     text = LetterField(
         label="What should the company know?",
@@ -40,7 +40,7 @@ class ContestForm(PlainForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_applicants
 def contest_end_of_my_application(request: HttpRequest, application_id: UUID) -> HttpResponse:
-    """Show the form, and send what was written to the company on POST."""
+    """Show the form; on POST, send the text to the company."""
     person, seen = own_application(request, application_id)
     contests = contests_of_application(application_id)
     until = may_contest_until(seen.application, contests, seen.now)

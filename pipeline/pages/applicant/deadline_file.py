@@ -22,7 +22,7 @@ from pipeline.selectors.my_applications import my_current_offer
 @require_safe
 @for_applicants
 def download_my_deadline(request: HttpRequest, application_id: UUID) -> HttpResponse:
-    """Return the entry that the emails about the offer contain, too; without an offer, go back."""
+    """Return the same entry as in the emails about the offer; without an offer, go back."""
     _, seen = own_application(request, application_id)
     seq = my_current_offer(application_id)
     found = None if seq is None else _deadline_file(seen, LinkedOffer(application_id, seq))
@@ -31,7 +31,7 @@ def download_my_deadline(request: HttpRequest, application_id: UUID) -> HttpResp
 
 @require_safe
 def download_offer_deadline(request: HttpRequest, token: str) -> HttpResponse:
-    """Return the same for the link of an offer's email; if the offer is over, go to its page."""
+    """Return the same through an offer's emailed link; if the offer is over, open its page."""
     offer, found = read_offer_link_token(token), None
     if offer is not None and my_current_offer(offer.application_id) == offer.seq:
         with suppress(ApplicationNotFound):

@@ -35,7 +35,7 @@ _OF_A_BOX = {
 def job_embed(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a public job's seats, its line and the link to apply. Raises JobNotFound.
 
-    Everybody gets the same box: it reads no session and sets no cookie.
+    Everyone gets the same box: it reads no session and sets no cookie.
     """
     job = read_job(job_id)
     if job.status == JobStatus.DRAFT or job.is_test:

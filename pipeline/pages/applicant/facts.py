@@ -33,7 +33,10 @@ REASON_WORDS_OF_REMOVALS = {"NONE": "No reason given"} | {
 @vary_on_cookie
 @cache_control(public=True, max_age=MINUTE_SECONDS)
 def job_facts_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show the rules of a job's line and how often what happened. A draft: only its company."""
+    """Show the rules of a job's line, and how often each event happened.
+
+    A draft's only to its company.
+    """
     job = public_job(request, job_id)
     counts = public_facts_of(job)
     is_open = job.status == JobStatus.OPEN and not job.awaits_draw

@@ -1,4 +1,4 @@
-"""Page of an applicant's place in line over time: a picture, and the table behind it."""
+"""Page of an applicant's place in line over time: a picture, and its table."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
 
 
 def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | None:
-    """Draw the position over time, the first place at the top; None if there was never one."""
+    """Draw the position over time, with first place at the top; None if there never was one."""
     placed = [step for step in steps if step.position]
     if not placed:
         return None

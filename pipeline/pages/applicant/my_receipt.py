@@ -82,7 +82,7 @@ def download_log_for_my_receipt(request: HttpRequest, application_id: UUID) -> H
 def _my_receipt_to_show(
     request: HttpRequest, application_id: UUID
 ) -> tuple[ApplicationCard, dict[str, Any], str, int]:
-    """Return the card, and a new receipt or else why there is none and the status that says so."""
+    """Return the card, and a new receipt, or else the reason why there is none and its status."""
     person, _ = own_application(request, application_id)
     card = _card_of_my_receipt(application_id)
     try:

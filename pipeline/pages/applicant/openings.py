@@ -79,7 +79,8 @@ def opening_page(request: HttpRequest, job_id: UUID) -> HttpResponse:
         "applicant/_opening.html",
         build=lambda: _opening_page_context(request, job, opening_form(request), plans, mine),
         tag=f"{job.seq}-{job.posting.version}-{planned_seats_cache_tag(plans)}-{mine}-{side}-{period}",
-        # Not for the public: each change would make every open form ask again, many times a second.
+        # Not for the public: each change would make every open form request the page again, many
+        # times a second.
         jobs=[job.id] if person or side[0] else [],
     )
 
@@ -136,7 +137,7 @@ def _visitor_of_opening(request: HttpRequest, job: Job) -> tuple[bool, bool]:
 
 
 def _news_of_opening(job: Job) -> str:
-    """Say what a reader who does not see the page should hear when it changes."""
+    """Return the words for readers who hear the page rather than see it, when it changes."""
     if job.status in (JobStatus.PAUSED, JobStatus.CLOSED):
         return f"This job is {job.status.lower()}."
     if job.awaits_draw:

@@ -1,4 +1,4 @@
-"""Page about the data that the site keeps, why and for how long."""
+"""Page about the data that the site keeps, the reasons and the periods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.files.write import FILE_KEPT_DAYS
 
 @require_safe
 def privacy(request: HttpRequest) -> HttpResponse:
-    """Explain what is kept, in words for applicants."""
+    """Explain to applicants what is kept."""
     context = {
         "usual_days": Retention.USUAL_DAYS,
         "least_days": Retention.LEAST_DAYS,

@@ -1,4 +1,4 @@
-"""Page on which an applicant checks a receipt: that the line's history was not altered since."""
+"""Page on which an applicant checks a receipt: has the line's history been altered since?"""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def check_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
 
 
 def result_of_receipt_check(verdict: Verdict, job: Job) -> str:
-    """Describe the result without naming anybody: the differences are for the company."""
+    """Describe the result without naming anyone: the differences are for the company."""
     if verdict.chain != "ok" or not verdict.is_sound:
         return (
-            "This line's history is damaged: someone has edited the database, or it was restored"
+            "This line’s history is damaged: someone has edited the database, or it was restored"
             f" incorrectly. Ask {job.company.name} about it."
         )
     if verdict.known is False:

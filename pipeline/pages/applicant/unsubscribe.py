@@ -1,7 +1,7 @@
-"""The end of reminders and digests: behind the link of an email, or a mail program's own button.
+"""The end of reminders and digests, through the link in an email or a mail program's own button.
 
 Opening the page changes nothing, because mail scanners open links. The button's POST needs no
-session and no CSRF token (RFC 8058): whoever has the link in the email may end these emails.
+session and no CSRF token (RFC 8058): anyone who has the link in the email may end these emails.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pages on which applicants ask for no seat before a time, accept one until then, or pass a turn.
 
-Each has one form, and a button that takes the wish back.
+Each has one form, and a button that cancels the wish.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pipeline.services.preaccept import preaccept
 NOT_WAITING = "You can only do this while you wait for a seat."
 NO_TURN = "There is no turn to pass now."
 PASSED = "You passed this turn. You keep your place in line."
-# What is said when a turn is passed, by the button.
+# The message when a turn is passed, by the button.
 PASSES = {
     "open": PASSED,
     "next": "Saved. You will pass your next turn and keep your place.",
@@ -62,7 +62,7 @@ class WishForm(PlainForm):
         self.fields["day"].help_text = f"At most {days} days from now."
 
     def clean(self) -> dict[str, Any]:
-        """Add the moment that was entered to the cleaned data, as `moment`."""
+        """Add the entered time to the cleaned data, as `moment`."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if not self.errors:
             zone = timezone.get_current_timezone_name()
@@ -127,7 +127,8 @@ def save_acceptance_wish(request: HttpRequest, application_id: UUID) -> HttpResp
 def pass_my_turn(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show what passing a turn means, and pass it.
 
-    The button says which turn: nobody whose offer has just run out passes the next one by mistake.
+    The button names the turn, so that people whose offer has just run out do not pass the next one
+    by mistake.
     """
     person, seen = own_application(request, application_id)
     turn = request.POST.get("turn")
@@ -151,7 +152,7 @@ def pass_my_turn(request: HttpRequest, application_id: UUID) -> HttpResponse:
 
 
 def _wish_page(request: HttpRequest, application_id: UUID, wish: Wish) -> HttpResponse:
-    """Show the form, and save the time on POST; with `now`, take the time back."""
+    """Show the form, and save the time on POST; with `now`, clear the time."""
     person, seen = own_application(request, application_id)
     card = ApplicationCard.of(seen, read_job(seen.application.job_id))
     if request.method != "POST" and not card.may_wish:

@@ -113,7 +113,7 @@ def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_members(Action.MANAGE_TASKS)
 def act_on_ticked_dead_letters(request: HttpRequest) -> HttpResponse:
-    """Replay or discard the dead letters that were ticked; the others of them are named."""
+    """Replay or discard the ticked dead letters; name those for which this failed."""
     member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
     acts = {"replay": dead_letters.replay_dead_letter, "discard": dead_letters.discard_dead_letter}
     act = acts.get(request.POST.get("do", ""))

@@ -33,7 +33,7 @@ class TaskPayloadForm(PlainForm):
 
     payload = forms.CharField(
         label="Payload",
-        help_text="The task's input, as JSON. Your change applies from this run on.",
+        help_text="The task’s input, as JSON. Your change applies from this run on.",
         widget=forms.Textarea(
             attrs={"rows": 8, "spellcheck": "false", "autocapitalize": "off", "class": "code-text"}
         ),

@@ -59,14 +59,14 @@ class TaskRow:
 
     @property
     def words(self) -> tuple[Any, ...]:
-        """Return what a list says of it apart from its times; of a running one, its id too."""
+        """Return the words of a list apart from times; for a running task, with its id."""
         runs = self.task.status in (Status.RUNNING, Status.CANCELLING)
         said = (self.what, self.who, self.word, self.result, self.error, self.link)
         return (*said, self.is_held, self.is_later, self.task.attempt, runs and self.task.id)
 
     @property
     def is_later(self) -> bool:
-        """Tell whether it is scheduled for later."""
+        """Tell whether the task is scheduled for later."""
         return self.task.status == Status.PENDING and self.task.run_after > self.now
 
     @property
@@ -93,7 +93,7 @@ def task_rows_of(
 
 
 def fold_equal_task_rows(rows: Sequence[TaskRow]) -> list[tuple[TaskRow, list[TaskRow]]]:
-    """Put rows in a sequence that say the same behind the first one, if more than two follow it."""
+    """Fold consecutive equal rows behind the first one, if more than two follow it."""
     folded: list[tuple[TaskRow, list[TaskRow]]] = []
     for _, equal in groupby(rows, key=lambda row: row.words):
         first, *others = equal

@@ -40,7 +40,7 @@ from pipeline.selectors.pending_decisions import pending_decision_on
 from pipeline.selectors.timelines import timeline_of_application
 
 EVENTS_SHOWN = 100
-# What holds an application back or moves it on while a time is ahead, and the time's column.
+# The state that holds an application back or moves it on until a time, and the time's column.
 RUNNING = {
     "is_cooling": "eligible_at",
     "is_deferring": "not_before",

@@ -1,4 +1,4 @@
-"""Filters of a job's applications, as the URL of the page holds them."""
+"""Filters of a job's applications, as in the URL of the page."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from pipeline.wording.event_words import status_event_words
 LONGEST_SEARCH = 100
 MISSES_DIGITS = 3
 PAGE = 50
-# How many pages are read for a file or a decision on everybody shown.
+# How many pages are read for a file or a decision on everyone shown.
 MOST_PAGES = 400
-# How long a decision on everybody shown searches for them.
+# How long a decision on everyone shown searches for them.
 LONGEST_SEARCH_SECONDS = 10.0
 
 LIVE = [status for status in Status if status is not Status.INACTIVE]
@@ -58,12 +58,12 @@ NAMES = ("q", "state", "misses", "cooling", "tag", "assignee", "source", "order"
 
 
 class UnusableFilters(ValueError):
-    """Filters of a form by which nobody can be chosen; says why and what to do."""
+    """Filters in a form that cannot choose anyone; says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFilters:
-    """Filters that were chosen. Values that are none are left out."""
+    """Filters that were chosen. Invalid values are left out."""
 
     given: dict[str, str]
     filters: WantedJobApplications
@@ -102,8 +102,8 @@ class ListedFilters:
     def exactly(cls, text: str) -> ListedFilters:
         """Read filters that were written by `query`.
 
-        Raises UnusableFilters if any part would be ignored, cut or read in another way, or if there
-        are none: a person who was not meant must never be among those found.
+        Raises UnusableFilters if any part would be ignored, cut or read differently, or if there
+        are no filters: nobody may be found whom the member did not mean.
         """
         chosen = cls.of(QueryDict(text))
         if not text or chosen.query != text:
@@ -112,7 +112,7 @@ class ListedFilters:
 
     @property
     def query(self) -> str:
-        """Return them as the query of a URL, however long."""
+        """Return the filters as the query of a URL, however long."""
         query = QueryDict(mutable=True)
         query.update(self.given)
         return query.urlencode()
@@ -134,7 +134,7 @@ class ListedFilters:
             job.id, self.filters, order=self.order, after=place, limit=limit
         )
 
-    def everybody(self, job: Job, *, most: int, seconds: float = inf) -> Iterator[SeenApplication]:
+    def everyone(self, job: Job, *, most: int, seconds: float = inf) -> Iterator[SeenApplication]:
         """Yield all of the job's applications that match, up to `most`.
 
         Raises UnusableFilters if not all are found within `seconds`.
@@ -159,7 +159,7 @@ def filtered_people_in_form(request: HttpRequest, job: Job) -> list[SeenApplicat
     """
     if "all" in request.POST:
         chosen = ListedFilters.exactly(request.POST.get("query", ""))
-        return list(chosen.everybody(job, most=MOST_PEOPLE, seconds=LONGEST_SEARCH_SECONDS))
+        return list(chosen.everyone(job, most=MOST_PEOPLE, seconds=LONGEST_SEARCH_SECONDS))
     ids: dict[UUID, None] = {}
     for text in ",".join(request.POST.getlist("who")).split(",")[:MOST_PEOPLE]:
         try:

@@ -109,7 +109,7 @@ def _listed_applications_as_csv(job: Job, chosen: ListedFilters) -> StreamingHtt
 
     def csv_rows_of_listed_applications() -> Iterator[dict[str, Any]]:
         batch: list[SeenApplication] = []
-        for seen in chosen.everybody(job, most=MOST_IN_FILE):
+        for seen in chosen.everyone(job, most=MOST_IN_FILE):
             batch.append(seen)
             if len(batch) == 200:
                 yield from csv_rows_of_application_batch(batch)

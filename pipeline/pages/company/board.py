@@ -57,7 +57,7 @@ ANSWER_ICONS = {"good": "check-circle", "bad": "exclamation-triangle", "warn": "
 def board(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show a job's pipeline; the page keeps itself up to date.
 
-    `?place=` leads to the page of the waitlist that begins with that position.
+    `?place=` opens the page of the waitlist that begins with that position.
     """
     member, job = own_job(request, job_id)
     wanted = request.GET.get("place", "")
@@ -184,7 +184,7 @@ def _held_people_on_board(shown: Board, column: str) -> set[UUID]:
 def board_chart(job: Job) -> dict[str, Any]:
     """Return the chart of a job's last day as context; {} for a draft.
 
-    A long log is read again once a minute at most, a short one after each change, too.
+    A long log is read again at most once a minute, a short one also after each change.
     """
     if not job.opened_at:
         return {}

@@ -42,7 +42,7 @@ State = DecisionItem.State
 
 @for_members(Action.DECIDE)
 def decide_on_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show the people chosen on the board and what deciding on them does; then decide."""
+    """Show the people chosen on the board and the consequence of the decision; then decide."""
     member, job = own_job(request, job_id, Action.DECIDE)
     notices = decision_notices(job.id, member)
     try:

@@ -79,7 +79,7 @@ def consequence_of_many_leaving(job: Job, *, seats: int, names: Sequence[str]) -
 def consequence_of_reinstatement(job: Job, *, position: int, stood: int) -> str:
     """Describe the consequence of giving a person a former place back.
 
-    `stood` is their position now; of somebody who does not wait, that behind everybody.
+    `stood` is their position now, or the one behind everyone if they are not waiting.
     """
     if job.status == JobStatus.OPEN and job.seats_free:
         return "a seat is free, so it goes to them at once, and nobody moves back"

@@ -1,4 +1,4 @@
-"""Pages on which a company reads who asks it to look again at an end, and answers."""
+"""Pages on which a company reads requests to look again, and answers them."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class ContestAnswerForm(PlainForm):
         label="Answer",
         widget=forms.RadioSelect,
         choices=contest_reason_choices,
-        help_text="The applicant reads it. It stays in the job's log permanently.",
+        help_text="The applicant reads it. It stays in the job’s log permanently.",
     )
     text = LetterField(
         label="Your answer to the applicant",
         required=False,
         max_length=TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text="We email it. It is erased with the person's data.",
+        help_text="We email it. It is erased with the person’s data.",
     )
 
     @property
@@ -77,7 +77,7 @@ class ContestAnswerForm(PlainForm):
 
 @for_members()
 def company_contests(request: HttpRequest) -> HttpResponse:
-    """List who asked the company to look again, newest first; on request, only some of them."""
+    """List the requests to look again, newest first; with a filter, only some of them."""
     member = require_access(current_member(request), Action.READ_COMPANY)
     asked = request.GET.get("state", "")
     state = ContestState(asked) if asked in list(ContestState) else None
@@ -102,11 +102,11 @@ def company_contests(request: HttpRequest) -> HttpResponse:
 def answer_application_contest(
     request: HttpRequest, application_id: UUID, contest_id: UUID
 ) -> HttpResponse:
-    """Show what the applicant wrote and the form for the answer; answer on POST."""
+    """Show the applicant's text and the form for the answer; answer on POST."""
     member, seen = received_application(request, application_id, Action.ANSWER_CONTEST)
     found = [each for each in contests_of_application(application_id) if each.id == contest_id]
     if not found or not found[0].is_open:
-        messages.info(request, "This was already answered, or the person's data was erased.")
+        messages.info(request, "This was already answered, or the person’s data was erased.")
         return redirect("application", application_id=application_id)
     form = ContestAnswerForm(request.POST or None)
     if form.is_valid():
@@ -140,6 +140,6 @@ def answer_application_contest(
 
 
 def contests_to_answer(company_id: UUID) -> dict[str, Any]:
-    """Return how many wait for the company's answer, and the first of these; for its first page."""
+    """Return the number of open requests and the first of them, for the company's first page."""
     rows = list(open_contests_of_company(company_id)[: SHOWN + 1])
     return {"open_contests": len(rows), "first_contest": rows[0] if rows else None}

@@ -1,4 +1,4 @@
-"""Notices of decisions that have not taken effect, or not on everybody, for a job's pages."""
+"""Notices on a job's pages of decisions that have not taken effect, or not on everyone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.selectors.pending_decisions import (
 )
 from pipeline.wording.event_words import DECISION_WORDS
 
-# Why a decision was refused for somebody.
+# The reasons why a decision was refused for a person.
 PROBLEM_WORDS = {
     DecisionItem.Problem.DECIDED: "another decision on this person was already pending",
     DecisionItem.Problem.NOT_POSSIBLE: "no longer possible, because the application has changed",
@@ -28,13 +28,13 @@ PROBLEM_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class DecisionNotice:
-    """A decision in words: what it will do, or for whom it was refused."""
+    """A decision in words: its effect, or the people for whom it was refused."""
 
     of: ShownPendingDecision
 
     @property
     def title(self) -> str:
-        """Return what it will do to whom, or for whom it was refused."""
+        """Return what it will do and to whom, or for whom it was refused."""
         words = DECISION_WORDS[Outcome(self.of.outcome)]
         if self.of.is_open:
             return f"{words.verb} {names_in_consequence(self.of.waiting_names, self.of.waiting)}"

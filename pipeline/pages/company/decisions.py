@@ -158,9 +158,10 @@ def _decide_on_application(
 
 
 def _undecided_reason(items: list[DecisionItem], application_id: UUID) -> str:
-    """Say why a form decided nothing on an application; an empty string if it did.
+    """Say why a form decided nothing on an application; return an empty string if it did.
 
-    A browser can send a form again that has made its decision: after a reload, or from its cache.
+    A browser can send a form again after it has made its decision: after a reload, or from its
+    cache.
     """
     if [item.application_id for item in items] != [application_id]:
         return "this form was already used for another decision; decide again"

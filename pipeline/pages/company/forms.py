@@ -269,7 +269,7 @@ def _note_form_field() -> LinesField:
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Only your company can read it. It is not part of the log and is erased with the"
-        " person's data on request. Write only what you would let the person read.",
+        " person’s data on request. Write only what you would let the person read.",
     )
 
 
@@ -282,17 +282,17 @@ class DecisionForm(PlainForm):
     reason = forms.ChoiceField(
         required=False,
         choices=[("", "No reason"), *reason_word_choices()],
-        help_text="The applicant can read it. It stays in the job's log permanently.",
+        help_text="The applicant can read it. It stays in the job’s log permanently.",
     )
     note = _note_form_field()
 
 
 class ReinstatementForm(PlainForm):
-    """Reason for giving a person the place back that a miss cost them."""
+    """Reason for giving a person back a place that was lost through a miss."""
 
     reason = forms.ChoiceField(
         widget=forms.RadioSelect,
         choices=reinstatement_reason_choices(),
-        help_text="The applicant can read it. It stays in the job's log permanently.",
+        help_text="The applicant can read it. It stays in the job’s log permanently.",
     )
     note = _note_form_field()

@@ -95,5 +95,5 @@ def go_from_palette(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_members()
 def shortcuts_of_palette(request: HttpRequest) -> HttpResponse:
-    """List the keyboard shortcuts, with a button that turns those of single keys off."""
+    """List the keyboard shortcuts, with a button that turns single-key shortcuts off."""
     return render(request, "company/shortcuts.html", {"shortcuts": SHORTCUTS})

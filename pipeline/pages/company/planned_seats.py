@@ -1,4 +1,4 @@
-"""Page of the seats that a job plans to open or close: list, add, cancel."""
+"""Page of a job's planned seats: list, add, cancel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pipeline.selectors.planned_seats import planned_seats_of_job
 from pipeline.services.cancel_seats import cancel_seats
 from pipeline.services.plan_seats import SeatPlan, plan_seats
 
-PLANNED = "Planned. Everyone can see it on the job's page."
+PLANNED = "Planned. Everyone can see it on the job’s page."
 CANCELLED = "Cancelled. These seats will not change."
 TOO_LATE = "There was nothing left to cancel: it has already happened, or was cancelled."
 
@@ -71,7 +71,7 @@ class PlannedSeatsForm(PlainForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a time that the clocks skip. Of a time that comes twice, take the first."""
+        """Refuse a time that the clocks skip. If a time comes twice, take the first."""
         given = super().clean() or {}
         if {"day", "at", "zone"} <= given.keys():
             try:
@@ -119,7 +119,7 @@ def planned_seats(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 @for_members(Action.CHANGE_RULES)
 def cancel_planned_seats(request: HttpRequest, job_id: UUID, planned_id: UUID) -> HttpResponse:
-    """Cancel what is still to come of a plan."""
+    """Cancel the remaining changes of a plan."""
     member, job = own_job(request, job_id, Action.CHANGE_RULES)
     try:
         cancel_seats(job_id=job.id, planned_id=planned_id, actor=member.actor)

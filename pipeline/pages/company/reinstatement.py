@@ -1,4 +1,4 @@
-"""Page that gives a person the place back that a missed deadline cost them."""
+"""Page that gives a person back a place that was lost through a missed deadline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pipeline.services.reinstate import reinstate
 
 
 def may_offer_reinstatement(seen: SeenApplication, job: Job) -> bool:
-    """Tell whether to show the button that gives the place back that the last miss cost."""
+    """Tell whether to show the button that gives back the place lost through the last miss."""
     application = seen.application
     can_return = job.status != JobStatus.CLOSED and application.is_verified and bool(seen.address)
     return can_return and has_just_missed(application)
@@ -42,7 +42,7 @@ def reinstate_application(request: HttpRequest, application_id: UUID) -> HttpRes
     ):
         return redirect("application", application_id=application_id)
     form = ReinstatementForm(request.POST or None)
-    # Another miss since would be given back instead. That the line moved on changes no decision.
+    # A later miss would be given back instead. If only the line has moved on, no decision changes.
     promise = str(miss.seq)
     is_kept = request.POST.get("promised", promise) == promise
     if form.is_valid() and is_kept:

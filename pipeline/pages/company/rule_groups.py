@@ -1,4 +1,4 @@
-"""Groups of a job's form: folded with what is set in them, open if it is unusual or wrong."""
+"""Groups of a job's form: folded with a summary, or open if a value is unusual or wrong."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FRIDAY, EVENING_HOUR = 4, 18
 
 @dataclass(frozen=True, slots=True)
 class FieldGroup:
-    """Fields of a form under one heading: what is set in them in words, and if they are shown."""
+    """Fields of a form under one heading, a summary of their values, and whether they show."""
 
     value: str
     is_open: bool
@@ -35,7 +35,7 @@ class FieldGroup:
 def rule_groups(form: forms.Form, policy: Policy | None) -> dict[str, FieldGroup]:
     """Return the groups of a job's form by name: order, quiet, misses.
 
-    `policy`: the rules in a form that was not sent. One that was sent has its own, right or wrong.
+    `policy`: the rules for a form that was not sent yet. A sent form has its own, right or wrong.
     """
     given = dict(form.initial)
     if form.is_bound:
@@ -74,7 +74,7 @@ def quiet_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
 
 
 def miss_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
-    """Return the group of what a miss costs: folded, unless that differs from the usual."""
+    """Return the group of the cost of a miss: folded, unless it is unusual."""
     if form.errors.keys() & MISS_FIELDS or not given.keys() >= {*MISS_RULES}:
         return FieldGroup(WRONG, is_open=True)
     places, misses, seconds, passes = (given[name] for name in MISS_RULES)
@@ -88,7 +88,7 @@ def miss_rule_group(form: forms.Form, given: Mapping[str, Any]) -> FieldGroup:
 
 
 def example_of_deadline(policy: Policy, now: datetime) -> str:
-    """Say when a seat that is offered next Friday evening must be confirmed, quiet hours left out.
+    """Say when a seat offered next Friday evening must be confirmed, leaving out quiet hours.
 
     Empty without quiet hours.
     """

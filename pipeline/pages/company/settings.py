@@ -57,7 +57,7 @@ def job_settings(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _rules_form(job: Job) -> type[SettingsForm]:
-    """Return the form for posting and rules: only a draft's draw can have another time."""
+    """Return the form for posting and rules. Only a draft's draw can get another time."""
     is_drawn_later = job.status == JobStatus.DRAFT and job.draw_at is not None
     return DraftSettingsForm if is_drawn_later else SettingsForm
 
@@ -164,7 +164,7 @@ def _settings_page(
 
 
 def _settings_changed_meanwhile(form: PostingForm, now: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return label and current value of every field in which a stale form differs from the job."""
+    """Return the label and current value of every field that a stale form has differently."""
 
     def text_of_setting(value: object) -> str:
         if value is None:

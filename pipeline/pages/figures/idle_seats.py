@@ -44,7 +44,7 @@ def idle_seats(request: HttpRequest) -> HttpResponse:
 
 
 def idle_seats_context(found: IdleSeats) -> dict[str, Any]:
-    """Return what the ledger's chart and table need."""
+    """Return the context of the ledger's chart and table."""
     return {"idle": found, "idle_causes": CAUSES, "idle_chart": _idle_seats_chart(found)}
 
 

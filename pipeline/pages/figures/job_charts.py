@@ -21,7 +21,7 @@ from pipeline.wording.english import short_duration
 
 
 def job_answers_chart(series: Series, policy: Policy) -> Chart | None:
-    """Draw the share of offers confirmed over the time since the offer, or None without offers."""
+    """Draw the share of offers confirmed over the time since the offer; None without offers."""
     if not series.answers:
         return None
     window_seconds = policy.acknowledgment_window_seconds

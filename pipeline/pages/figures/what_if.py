@@ -1,4 +1,4 @@
-"""Page that runs a job's past again under other rules, and shows the last such run."""
+"""Page that replays a job's past under other rules, and shows the last such run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _what_if_number(label: str, low: int, high: int, help_text: str) -> forms.In
 class WhatIfForm(PlainForm):
     """Other rules. An empty field leaves a rule as it was."""
 
-    days = _what_if_number("Days back", 1, MOST_DAYS, "Leave empty for the job's whole past.")
+    days = _what_if_number("Days back", 1, MOST_DAYS, "Leave empty for the job’s whole past.")
     window_hours = _what_if_number("Hours to confirm a seat", 1, _MOST_HOURS, "")
     capacity = _what_if_number("Seats", 1, 10_000, "")
     penalty_places = _what_if_number("Places lost after a miss", 0, 1_000, "")
@@ -108,7 +108,7 @@ def what_if(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _what_if_result_context(task: Task | None) -> dict[str, Any]:
-    """Return what the last run's part of the page needs."""
+    """Return the context of the last run's part of the page."""
     shown = {"task": task, "is_running": task is not None and task.status in MOVING}
     if task is None or task.status != Status.SUCCEEDED or not task.result:
         return shown | {"has_failed": task is not None and not shown["is_running"]}

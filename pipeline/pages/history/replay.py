@@ -194,8 +194,8 @@ def _local_replay_time(at: datetime) -> str:
 
 
 def _replay_people(moment: PastState) -> dict[str, Any]:
-    everybody = [*moment.active, *moment.pending, *moment.waitlist]
-    names = names_in_event_trees(person.application_id for person in everybody)
+    everyone = [*moment.active, *moment.pending, *moment.waitlist]
+    names = names_in_event_trees(person.application_id for person in everyone)
     at = moment.event.at
 
     def replay_rows(people: list[PastPlace]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from tasks.errors import TaskError
 def start_checked_import_action(
     request: HttpRequest, job_id: UUID, import_id: UUID
 ) -> HttpResponse:
-    """Import the people of a file that was only checked so far."""
+    """Import the people of a file that has only been checked."""
     member, job, _ = own_import_result(request, job_id, import_id)
     try:
         start_checked_import(

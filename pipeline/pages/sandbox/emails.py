@@ -1,4 +1,4 @@
-"""Outbox of a sandbox: the emails that would have gone out. None of them was sent."""
+"""Outbox of a sandbox: the emails that would have been sent. None of them was."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from jobs.models import Membership, User
 
 
 def email_new_member(member: Membership, *, by: User) -> None:
-    """Email a new member the name of the company, who added them, and how to sign in."""
+    """Tell a new member by email which company and person added them, and how to sign in."""
     context = {
         "member": member,
         "by": by.email,

@@ -99,7 +99,7 @@ def begin_idle_session(request: HttpRequest, **_: Any) -> None:
 
 @receiver(authenticator_added, dispatch_uid="staff.authenticator_added")
 def count_authenticator_as_session_proof(request: HttpRequest, user: User, **_: Any) -> None:
-    """Count a second step that was just added, and thereby used, as a recent proof.
+    """Count a second step that was just added, and so used, as a recent proof.
 
     Otherwise the recovery codes that follow would ask for it again, and refuse the same code.
     """

@@ -54,11 +54,11 @@ class SignInForm(AnySpelling, LoginForm):
 
 
 class NewAddressForm(AnySpelling, AddEmailForm):
-    """Form for another address of an account."""
+    """Form for a new address of an account."""
 
 
 class SignInEmailForm(AnySpelling):
-    """Part of a form with which anybody can have an email sent to a staff address."""
+    """Part of a form through which anyone can have an email sent to a staff address."""
 
     kind: ClassVar[str]
 
@@ -136,7 +136,7 @@ class NewPasswordForm(forms.Form):
 
 
 class ChangeOwnPasswordForm(NewPasswordForm, ChangePasswordForm):
-    """Form for another password."""
+    """Form for a new password."""
 
 
 class SetOwnPasswordForm(NewPasswordForm, SetPasswordForm):
@@ -144,7 +144,7 @@ class SetOwnPasswordForm(NewPasswordForm, SetPasswordForm):
 
 
 class ResetOwnPasswordForm(NewPasswordForm, ResetPasswordKeyForm):
-    """Form for a new password, behind the link of an email."""
+    """Form for a new password, reached through the link in an email."""
 
 
 class AddPasskeyForm(AddWebAuthnForm):

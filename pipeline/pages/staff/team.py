@@ -44,7 +44,7 @@ OWN_STEP_FIRST = (
 @require_http_methods(["GET", "POST"])
 @for_members()
 def team(request: HttpRequest) -> HttpResponse:
-    """List the members; let owners add people. A sandbox has those of its live company."""
+    """List the members; let owners add people. A sandbox has the members of its live company."""
     member = require_access(member_of_sent_form(request), Action.READ_COMPANY)
     if member.company.is_test:
         messages.info(request, SAME_TEAM)

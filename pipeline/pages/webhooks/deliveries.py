@@ -121,7 +121,7 @@ def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID)
 @require_POST
 @for_members(_MANAGE)
 def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
-    """Have a task send everything again that failed since a time."""
+    """Start a task that sends every delivery again that has failed since a time."""
     owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
     words, age = SINCE.get(request.POST.get("since", ""), SINCE["day"])
     try:

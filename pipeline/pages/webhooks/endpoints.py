@@ -1,6 +1,6 @@
 """A company's webhook endpoints: list, create, edit, switch, rotate the secret, delete.
 
-Only the response that makes a secret shows it; it is in no session and no address.
+Only the response that makes a secret shows it; no session or URL contains it.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ _ONE = {
     "discard": "discard a dead letter",
 }
 _TYPES = {
-    "pause": "pause a type for everybody",
+    "pause": "pause a type for everyone",
     "resume": "resume a paused type, and close an open breaker",
 }
 

@@ -79,7 +79,7 @@ def replica_of(
 ) -> Iterator[Replica]:
     """A running replica of a cluster, whose files are beside the cluster's.
 
-    If it does not follow, it goes on from there as a primary of its own.
+    If it does not follow, it continues from there as a separate primary.
     """
     folder = cluster.base / "log" / name
     made = Replica(cluster.server.binaries.folder, folder, cluster.socket_dir, port)

@@ -119,7 +119,7 @@ FOREIGN = "The server in REPLICA_URL is not a replica of this primary: its histo
 
 
 def test_a_replica_of_what_was_before_a_restore_serves_nothing(histories: Histories) -> None:
-    """The restored server goes on in the same timeline, so only the events tell."""
+    """The restored server continues in the same timeline, so only the events differ."""
     primary = histories.restored.url
 
     assert histories.see(primary) == (False, [["problem", FOREIGN]])

@@ -32,7 +32,7 @@ def fill(rows: int, people: int) -> None:
         how = {"company_id": company, "acknowledge_first_seat": True}
         return str(factories.job(capacity=seats, **how, **policy))
 
-    # In the long form, everybody in them misses so many deadlines that they would lapse.
+    # In the long form, everyone in them misses so many deadlines that they would lapse.
     slow = [
         [job(SLOW_SEATS, max_decays=None) for _ in range(SLOW_JOBS)]
         for _ in range(ROWS_WITH_DEADLINES)
@@ -49,7 +49,7 @@ def fill(rows: int, people: int) -> None:
 
 
 def let_deadlines_pass(jobs: list[str]) -> None:
-    """Let the time pass in which somebody could have answered."""
+    """Let the time pass in which someone could have answered."""
     from tests.support import factories
     from tests.support.clock import let_time_pass
 

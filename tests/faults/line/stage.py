@@ -78,12 +78,12 @@ class Stage:
         self.crowd.start(THREADS)
 
     def work(self, answers: int = 25) -> None:
-        """Wait until the crowd has so many more answers."""
+        """Wait until the crowd has this many more answers."""
         enough = self.crowd.answers.total() + answers
         eventually(lambda: self.crowd.answers.total() >= enough, 90)
 
     def wait_for_failures(self, count: int = 1) -> None:
-        """Wait until so many more attempts failed and were sent again."""
+        """Wait until this many more attempts failed and were sent again."""
         enough = self.crowd.repeated + count
         eventually(lambda: self.crowd.repeated >= enough, 90)
 

@@ -26,7 +26,7 @@ StartWorker = Callable[..., DecayProcess]
 
 
 def offered(*, seconds_left: float, seats: int = 1, waiting: int | None = None) -> UUID:
-    """A job whose every seat is on offer for so many seconds more, and as many people wait."""
+    """A job whose every seat is on offer for this many seconds more, and as many people wait."""
     job_id = factories.job(capacity=seats, acknowledge_first_seat=True)
     factories.applications(job_id, seats + (seats if waiting is None else waiting))
     let_time_pass(job_id, factories.WINDOW - seconds_left)

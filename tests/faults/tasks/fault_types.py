@@ -25,7 +25,7 @@ def is_marked(name: str) -> bool:
 
 @task_type(key="fault.until", backoff=AT_ONCE, grace_seconds=0.5)
 def until(payload: dict[str, Any], context: Context) -> None:
-    """Run until this attempt is let go; whatever anybody says, if `stubborn`."""
+    """Run until this attempt is let go; whatever anyone says, if `stubborn`."""
     name = f"{payload['name']}:{context.attempt}"
     if payload.get("stubborn"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

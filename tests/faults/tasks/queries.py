@@ -35,7 +35,7 @@ def holder_of(name: UUID, workers: list[TaskWorker]) -> TaskWorker:
 
 
 def terminate_connections() -> int:
-    """Cut off everybody else's connection to this database; how many there were."""
+    """Cut off everyone else's connection to this database; how many there were."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"

@@ -16,7 +16,7 @@ LONG_SECONDS = 3_600  # of a task that nobody waits for; it is killed with its w
 
 
 def fill_slots(count: int) -> None:
-    """Let a worker of so many slots be busy for as long as the test takes."""
+    """Let a worker of this many slots be busy for as long as the test takes."""
     for n in range(count):
         add("test.slow", name=f"slow {n}", seconds=LONG_SECONDS)
     eventually(lambda: all(marks(f"slow {n}:start") for n in range(count)))

@@ -1,6 +1,7 @@
 """What must hold after the kills: every event has its email and its webhooks, and the log is sound.
 
-What an event is owed is written down here again, apart from the product's own tables.
+The emails and webhooks that each event requires are listed here again, apart from the product's
+own tables.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def log_of(site: Database) -> list[Logged]:
 
 @dataclass(frozen=True)
 class Faults:
-    """What is wrong, each as a list; all empty if all is well."""
+    """Lists of faults by kind; all empty if all is well."""
 
     missing_emails: list[Logged]
     needless_emails: list[str]

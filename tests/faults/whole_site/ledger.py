@@ -21,7 +21,7 @@ _LOG = (
 
 
 class Database(Protocol):
-    """What answers statements: a site, wherever it runs."""
+    """Something that answers statements: a site, wherever it runs."""
 
     def rows(self, statement: str, **given: Any) -> list[Any]:
         """Return the rows of a statement."""

@@ -52,7 +52,7 @@ class Answer:
 
 
 class Crowd:
-    """Threads of people at one job. A context manager: at its end, everybody has an answer.
+    """Threads of people at one job. A context manager: at its end, everyone has an answer.
 
     With the company's `key`, people are also removed, and tasks started. `repeats` is the share of
     answered requests that are sent again, to compare the answers. Between two acts, a thread
@@ -90,7 +90,7 @@ class Crowd:
         self._threads: list[threading.Thread] = []
 
     def start(self, threads: int) -> None:
-        """Let them begin, each thread with people of its own."""
+        """Start the threads, each with its own people."""
         for n in range(threads):
             mine = self.people[n::threads]
             thread = threading.Thread(target=self._live, args=(mine, random.Random(self._seed + n)))

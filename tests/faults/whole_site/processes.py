@@ -1,4 +1,4 @@
-"""A whole site in processes of its own, which can be killed one by one and started again."""
+"""A whole site in separate processes, which can be killed one by one and started again."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class Site:
 
 @contextmanager
 def whole_site(folder: Path, **environment: str) -> Iterator[Site]:
-    """A site on a port of its own, which nothing runs yet; everything is gone afterwards."""
+    """A site on a separate port, with nothing running yet; everything is gone afterwards."""
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         site = Site(folder, listener, environment)
         try:

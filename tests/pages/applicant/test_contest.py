@@ -1,4 +1,4 @@
-"""The page on which somebody asks the company to look again at an end."""
+"""The page on which someone asks the company to look again at an end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUTTON = "Ask the company to look again…"
 
 @pytest.fixture
 def rejected() -> Application:
-    """Somebody who waited for the only seat and was rejected."""
+    """Someone who waited for the only seat and was rejected."""
     _seated, first, _second = factories.applications(factories.job(), 3)
     remove(application_id=first.id, outcome=Outcome.REJECTED, actor=factories.RECRUITER)
     return first

@@ -1,4 +1,4 @@
-"""What applicants see of what is kept about them, and erasing it."""
+"""Applicants' view of their stored data, and erasing it."""
 
 from __future__ import annotations
 

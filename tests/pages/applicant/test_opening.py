@@ -1,4 +1,4 @@
-"""The page of one job: its rules, the form, and what stands in the way of applying."""
+"""The page of one job: its rules, the form, and obstacles to applying."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A yes in advance by the page: until a date in the person's time zone, and taken back."""
+"""A yes in advance on the page: until a date in the person's time zone, and cancelled."""
 
 from __future__ import annotations
 

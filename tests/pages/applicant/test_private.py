@@ -220,7 +220,7 @@ def _filled(part: str, ids: str) -> str:
 
 def test_the_mail_about_an_application_says_what_to_do_if_it_was_not_you(visitor: Client) -> None:
     job = factories.job()
-    visitor.post(f"/jobs/{job}/apply/", {"name": "Somebody else", "email": ANN})
+    visitor.post(f"/jobs/{job}/apply/", {"name": "Someone else", "email": ANN})
     text = str(mail.outbox[-1].body)
 
     assert "If it was not you" in text

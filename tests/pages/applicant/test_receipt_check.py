@@ -67,7 +67,7 @@ def test_a_damaged_history_names_nobody(browser: Client, application: Any) -> No
 
     page = check(browser, application)
 
-    assert "This line's history is damaged" in text_of(page)
+    assert "This line’s history is damaged" in text_of(page)
     assert "Zelda" not in page.content.decode()
 
 

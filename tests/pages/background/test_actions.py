@@ -1,4 +1,4 @@
-"""Who changes a schedule, or pauses a type, on a page is written down."""
+"""Changes to schedules and pauses of types on pages are recorded with their actor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIST = "/company/work/schedules/"
 
 def test_members_are_named_for_what_they_do(owner: Client, company: Company) -> None:
     plan = Plan("Nap", "0 8 * * *", "demo.sleep", payload={"seconds": 3})
-    made = create_company_schedule(company_id=company.id, plan=plan, actor="somebody else")
+    made = create_company_schedule(company_id=company.id, plan=plan, actor="someone else")
 
     owner.post(f"{LIST}{made.id}/switch/", {"enabled": "no"})
     owner.post(f"{LIST}{made.id}/delete/")

@@ -1,4 +1,4 @@
-"""Putting somebody into the line by the company itself."""
+"""Putting someone into the line by the company itself."""
 
 from __future__ import annotations
 

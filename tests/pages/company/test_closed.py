@@ -1,4 +1,4 @@
-"""A job that is closed for good: every page of it says so, and nothing of it can be changed."""
+"""A closed job: all its pages say so, and nothing about it can change."""
 
 from __future__ import annotations
 

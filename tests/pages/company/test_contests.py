@@ -1,4 +1,4 @@
-"""The pages on which a company reads who asks it to look again, and answers."""
+"""The pages on which a company reads requests to look again, and answers them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def recruiter(company: Company) -> Client:
 
 @pytest.fixture
 def asked(company: Company) -> Contest:
-    """Ana, who waited and was rejected, asks why. Somebody else waits behind her."""
+    """Ana, who waited and was rejected, asks why. Someone else waits behind her."""
     return ask(rejected(company))
 
 

@@ -194,7 +194,7 @@ def test_a_change_that_is_not_possible_is_said_and_nothing_happens(
 
     page = follow(owner, f"/company/jobs/{job}/open/", {})
 
-    assert "not possible in the job&#x27;s current status" in page
+    assert "not possible in the job’s current status" in page
     assert Job.objects.get(id=job).status == "CLOSED"
 
 

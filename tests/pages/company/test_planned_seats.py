@@ -1,4 +1,4 @@
-"""Planned seats on pages: planned and cancelled by owners, announced to everybody."""
+"""Planned seats on pages: planned and cancelled by owners, announced to everyone."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_the_log_says_of_an_offer_that_its_seat_was_planned(owner: Client, job: 
 
     page = page_of(owner, f"/company/jobs/{job}/timeline/")
 
-    assert "A planned seat opened and it was the applicant&#x27;s turn" in page
+    assert "A planned seat opened and it was the applicant’s turn" in page
 
 
 def test_a_closed_job_has_no_plans(owner: Client, job: UUID) -> None:

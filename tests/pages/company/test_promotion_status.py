@@ -16,7 +16,7 @@ LONG_AGO = NOW - timedelta(days=3)
 
 
 def facts(**differing: Any) -> PromotionFacts:
-    """An open job with two seats, both active, and somebody waiting."""
+    """An open job with two seats, both active, and someone waiting."""
     usual = {"status": "OPEN", "capacity": 2, "active": 2, "pending": 0, "waiting": 1, "now": NOW}
     return PromotionFacts(**usual | differing)
 

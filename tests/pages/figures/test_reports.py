@@ -1,4 +1,4 @@
-"""The pages of weekly reports: who sees and asks for what, and what stands there."""
+"""The pages of weekly reports: who sees and requests what, and their content."""
 
 from __future__ import annotations
 

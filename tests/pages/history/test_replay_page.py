@@ -182,4 +182,4 @@ def test_a_moment_as_a_picture_reads_only_its_own_events(viewer: Client, company
 
     few, many = statements(1), statements(40)
     assert len(few) == len(many) <= 12
-    assert not any("row_number" in each for each in many)  # which orders everybody in the line
+    assert not any("row_number" in each for each in many)  # which orders everyone in the line

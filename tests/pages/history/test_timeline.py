@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def shown(client: Client, address: str) -> list[int]:
-    """The events on a page, in the order in which they stand there."""
+    """Return the events on a page, in its order."""
     text = client.get(address).content.decode()
     return [int(seq) for seq in re.findall(r'id="event-(\d+)"', text)]
 

@@ -1,4 +1,4 @@
-"""Staff sign in by password or code, and never as anybody else."""
+"""Staff sign in by password or code, and never as anyone else."""
 
 from __future__ import annotations
 

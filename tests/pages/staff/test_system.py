@@ -1,4 +1,4 @@
-"""The system page shows the state of the services, and nothing of other companies."""
+"""The system page shows the state of the services, and nothing about other companies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow or failing work of one company beside everybody else's, with real workers."""
+"""Slow or failing work of one company beside everyone else's, with real workers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_nor_behind_many_large_ones_of_a_capped_type(
 
 
 def fail_for(owners: list[UUID], *, tasks: int) -> None:
-    """Let so many tasks of each owner fail for good, each after two attempts."""
+    """Let this many tasks of each owner fail for good, each after two attempts."""
     failing = NewTask("test.hooked", {"name": "", "then": "fail"})
     ids = [enqueue(failing.key, failing.payload, owner_id=o).id for o in owners * tasks]
     dead = Task.objects.filter(id__in=ids, status="DEAD")

@@ -30,7 +30,7 @@ class DueSince(Protocol):
 
 @pytest.fixture
 def due_since() -> DueSince:
-    """Make schedules of every minute, whose next time was so many minutes ago.
+    """Make schedules of every minute, whose next time was this many minutes ago.
 
     The test begins early in a minute: at the turn of one, all that was made before it would be due
     again.

@@ -78,7 +78,7 @@ export class Jobs extends Resource {
 
 /** Applications. */
 export class Applications extends Resource {
-  /** Yield everybody who applied to a job, the latest first. */
+  /** Yield everyone who applied to a job, the latest first. */
   list(jobId: string, filters: models.ApplicationFilters = {}): AsyncGenerator<models.Application> {
     return this.client.items(`/jobs/${jobId}/applications`, filters);
   }

@@ -67,7 +67,7 @@ export interface paths {
          * List the requests of one of the company's keys, newest first
          * @description List the requests of one of the company's keys, newest first.
          *
-         *     Kept for seven days. A request appears within about a second; one that is not in it was refused before its key was known, answered with 429, or answered in the last second before a crash.
+         *     Kept for seven days. A request appears within about a second; one that is missing was refused before its key was known, answered with 429, or answered in the last second before a crash.
          *
          *     **Who:** The company, with an owner's session; not with a key.
          */
@@ -203,7 +203,7 @@ export interface paths {
          * Make a short-lived token with which your own site acts for an applicant
          * @description Make a short-lived token with which your own site acts for an applicant: 201.
          *
-         *     The token reads, acknowledges and withdraws this person's applications to your jobs, and nothing else. It proves no address: an unverified application stays so. At most 20 tokens of a key for one person are valid at a time; another one ends the oldest. Revoking the key ends them all.
+         *     The token reads, acknowledges and withdraws this person's applications to your jobs, and nothing else. It does not prove an address: an unverified application stays unverified. At most 20 tokens of a key for one person are valid at a time; a further one ends the oldest. Revoking the key ends them all.
          *
          *     **Who:** The company, with a key of scope `applicant-tokens`.
          */
@@ -259,7 +259,7 @@ export interface paths {
          * Attach the company's own id and texts to an application
          * @description Attach the company's own id and texts to an application.
          *
-         *     `metadata` is replaced as a whole. This changes nothing in the line and its log.
+         *     `metadata` is replaced as a whole. This does not change the line or its log.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -307,7 +307,7 @@ export interface paths {
          * Ask the company to look again at how an application ended
          * @description Ask the company to look again at how an application ended.
          *
-         *     For the person whose application lapsed by missed deadlines, or was removed or rejected, within 30 days. Each end can be contested once. The application stays as it ended until the company answers, which it is to do by `answer_by`.
+         *     For a person whose application lapsed after missed deadlines, or was removed or rejected, within 30 days. Each end can be contested once. The application stays as it ended until the company answers, which it must do by `answer_by`.
          *
          *     **Who:** The applicant, with their token or session or a portal token.
          */
@@ -331,7 +331,7 @@ export interface paths {
          * Answer a request to look again at how an application ended
          * @description Answer a request to look again at how an application ended.
          *
-         *     `UPHELD`: it stays as it ended. `CHANGED`: the person has the former place back in the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. Best, somebody answers who did not decide.
+         *     `UPHELD`: it stays as it ended. `CHANGED`: the person gets the former place back in the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. Ideally, the answer comes from someone who did not make the decision.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -352,10 +352,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for no seat before a time, or take that back
-         * @description Ask for no seat before a time, or take that back. Repeating it is harmless.
+         * Ask for no seat before a time, or cancel that
+         * @description Ask for no seat before a time, or cancel that. Repeating it is harmless.
          *
-         *     The person keeps the place in line. Until `not_before`, at most 60 days ahead, seats go to the people behind them; that does not count as a miss. With null, they can be offered a seat at once. Only a verified person on the waitlist can do this, not with an offer open.
+         *     The person keeps their place in line. Until `not_before`, at most 60 days ahead, seats go to the people behind them; that does not count as a miss. With null, they can be offered a seat at once. Only a verified person on the waitlist without an open offer can do this.
          *
          *     **Who:** The applicant, with their token or session or a portal token.
          */
@@ -374,8 +374,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the emails about an application and what became of each, newest first
-         * @description List the emails about an application and what became of each, newest first.
+         * List the emails about an application and their states, newest first
+         * @description List the emails about an application and their states, newest first.
          *
          *     For the company. `problem` is a code: the mail server's number, or `OVER`, `UNREACHABLE`, `UNSUPPORTED`, `BAD_ADDRESS`, `REFUSED`, `BOUNCED` or `COMPLAINED`.
          *
@@ -403,7 +403,7 @@ export interface paths {
          * Send an email about an application again
          * @description Send an email about an application again.
          *
-         *     It is composed anew and appears in the list as an email of its own. Up to five times for each email, and three in a minute for each application (429).
+         *     It is composed again and appears in the list as a separate email. Up to five times for each email, and three in a minute for each application (429).
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -425,7 +425,7 @@ export interface paths {
          * Return a page of the log of the application's line, oldest first, naming nobody
          * @description Return a page of the log of the application's line, oldest first, naming nobody.
          *
-         *     `event` is `LEFT` for everybody who withdrew, was decided on or closed out. `leaf` is the SHA-256 of the row without it, as JSON: sorted keys, no spaces. A receipt's `log_digest` is the SHA-256 over the digest before a row, at first 32 zero bytes, and that row's `leaf`.
+         *     `event` is `LEFT` for everyone who withdrew, was decided on or closed out. `leaf` is the SHA-256 of the row without it, as JSON: sorted keys, no spaces. A receipt's `log_digest` is the SHA-256 over the digest before a row, at first 32 zero bytes, and that row's `leaf`.
          *
          *     **Who:** The applicant, with their token or session or a portal token; and the company, with a key of scope `read` or `write` or a member's session.
          */
@@ -451,7 +451,7 @@ export interface paths {
          * Pass an offered seat
          * @description Pass an offered seat. Repeating it before the next offer is harmless.
          *
-         *     The person keeps the place that they had before the offer, and it does not count as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other one is offered to the person. The policy says how often (`max_passes`); passes follow a person who applies again.
+         *     The person keeps the place that they had before the offer, and it does not count as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other seat is offered to the person. The policy says how often (`max_passes`); passes still count if the person applies again.
          *
          *     **Who:** The applicant, with their token or session or a portal token.
          */
@@ -472,10 +472,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pass the next turn when it comes, or take that back
-         * @description Pass the next turn when it comes, or take that back. Repeating it is harmless.
+         * Pass the next turn when it comes, or cancel that
+         * @description Pass the next turn when it comes, or cancel that. Repeating it is harmless.
          *
-         *     When the person's turn comes, it is passed: the seat goes to the next in line, and the rest is as with `/pass`. This takes back a yes in advance, and a later yes in advance takes this back. With false, the person has the turn. Only a verified person on the waitlist can do this.
+         *     When the person's turn comes, it is passed: the seat goes to the next in line, and the rest is as with `/pass`. This cancels a yes in advance, and a later yes in advance cancels this. With false, the person takes the turn. Only a verified person on the waitlist can do this.
          *
          *     **Who:** The applicant, with their token or session or a portal token.
          */
@@ -496,8 +496,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Accept a seat in advance, or take that back
-         * @description Accept a seat in advance, or take that back. While they wait, it can be repeated.
+         * Accept a seat in advance, or cancel that
+         * @description Accept a seat in advance, or cancel that. It can be repeated while the person waits.
          *
          *     A seat that goes to the person before `accept_until`, at most 14 days ahead, is confirmed at once, without an offer. The place in line stays the same. With null, they are asked again. Only a verified person on the waitlist can do this.
          *
@@ -547,7 +547,7 @@ export interface paths {
          * Give a person back the place they had before their last missed deadline
          * @description Give a person back the place they had before their last missed deadline.
          *
-         *     The person stands at the place from before the last miss, which no longer counts, without a cool-down, and is offered a seat by the ordinary rule: at once if one is free. Nobody loses a seat. Possible after a miss, until the person is offered a seat again or the application ends in another way, and while the job is not closed. While the application is live, a repetition before another miss gets 200 and changes nothing: it never gives an earlier miss back. `DUPLICATE_SUBMISSION`: the person has another live application to the job; `NOT_REINSTATABLE`: a later one that has ended.
+         *     The person returns to the place before the last miss, which no longer counts, without a cool-down, and is offered a seat by the ordinary rule: at once if one is free. Nobody loses a seat. Possible after a miss, until the person is offered a seat again or the application ends in another way, and while the job is not closed. While the application is live, a repetition before another miss gets 200 and changes nothing: it never undoes an earlier miss. `DUPLICATE_SUBMISSION`: the person has another live application to the job; `NOT_REINSTATABLE`: a later one that has ended.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -735,7 +735,7 @@ export interface paths {
          * Return the seat time of the company's jobs by week
          * @description Return the seat time of the company's jobs by week: in use, and lost by cause.
          *
-         *     In seconds times seats, while a job is open or paused. Lost are `missed` (offered to people who did not answer), `cooldown` (free, everyone verified on the waitlist in a cool-down), `nobody` (free, no verified person waiting) and `paused` (free in a paused job). With `used` they add up to seats times time. At most 50 jobs, open and paused ones first.
+         *     In seconds times seats, while a job is open or paused. The losses are `missed` (offered to people who did not answer), `cooldown` (free, everyone verified on the waitlist in a cool-down), `nobody` (free, no verified person waiting) and `paused` (free in a paused job). With `used` they add up to seats times time. At most 50 jobs, open and paused ones first.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */
@@ -756,10 +756,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the requests of the key that asks, newest first
-         * @description List the requests of the key that asks, newest first.
+         * List the requests of the key that is used, newest first
+         * @description List the requests of the key that is used, newest first.
          *
-         *     Kept for seven days. A request appears within about a second; one that is not in it was refused before its key was known, answered with 429, or answered in the last second before a crash.
+         *     Kept for seven days. A request appears within about a second; one that is missing was refused before its key was known, answered with 429, or answered in the last second before a crash.
          *
          *     **Who:** The company, with a key of scope `read` or `write`.
          */
@@ -809,7 +809,7 @@ export interface paths {
          *     continues from it. An event appears once no older transaction is still running. Save the
          *     cursor after you have handled the page: a page that you read again holds the same events.
          *
-         *     Events are kept for ever. With `event`, a page can be short or empty although others follow: go on while there is a `Link`.
+         *     Events are kept for ever. With `event`, a page can be short or empty although more follow: continue while there is a `Link`.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */
@@ -833,7 +833,7 @@ export interface paths {
          * Return a file that was made for the company
          * @description Return a file that was made for the company.
          *
-         *     Its id is in the result of the task that made it. It is kept for seven days. Any `Accept` will do.
+         *     Its id is in the result of the task that made it. It is kept for seven days. Any `Accept` works.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */
@@ -857,7 +857,7 @@ export interface paths {
          * Return the open jobs, or for a company all of its own jobs
          * @description Return the open jobs, or for a company all of its own jobs.
          *
-         *     Only its company sees a job here that is not OPEN, and can filter by its own `external_id` and `metadata`.
+         *     Only its own company sees a job here that is not OPEN, and can filter by `external_id` and `metadata`.
          *
          *     **Who:** Anyone, with or without a credential.
          */
@@ -867,7 +867,7 @@ export interface paths {
          * Create a job of the caller's company
          * @description Create a job of the caller's company: 201.
          *
-         *     With `draw_at`, the order of everybody who applies until then is drawn by lot.
+         *     With `draw_at`, the order of everyone who applies until then is drawn by lot.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -922,10 +922,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Return the applications to a job, ended ones too, the latest first
-         * @description Return the applications to a job, ended ones too, the latest first.
+         * Return the applications to a job, including ended ones, newest first
+         * @description Return the applications to a job, including ended ones, newest first.
          *
-         *     `position` is null here: `/queue` has the waitlist in order. A page can be shorter than `limit` although others follow: with some filters, one request searches only 5,000 applications. Go on until `next_cursor` is null.
+         *     `position` is null here: `/queue` has the waitlist in order. A page can be shorter than `limit` although more follow: with some filters, one request searches only 5,000 applications. Continue until `next_cursor` is null.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */
@@ -937,7 +937,7 @@ export interface paths {
          *
          *     Without a credential: 202, the same for every address, and an email to the address.
          *
-         *     A company submits with a key of scope `write` or a recruiter's or owner's session, and the person gets the same emails as one who applies. Of several refusals, the answer is the first of: `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person.
+         *     A company submits with a key of scope `write` or a recruiter's or owner's session, and the person gets the same emails as one who applies. If several refusals apply, you get the first of: `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person.
          *
          *     **Who:** Anyone, with or without a credential.
          */
@@ -1029,7 +1029,7 @@ export interface paths {
          * Return how often offers, misses, decisions and overrides happened in a job's line
          * @description Return how often offers, misses, decisions and overrides happened in a job's line.
          *
-         *     Without personal data, at most a minute old, from the job's last 50,000 events. A number from 1 to 4 is null, because it could point at a person. Rules and length are in the job, the wait in its forecast.
+         *     Without personal data, at most a minute old, from the job's last 50,000 events. A number from 1 to 4 is null, because it could point at a person. The rules and the length are in the job, the wait in its forecast.
          *
          *     **Who:** Anyone, with or without a credential.
          */
@@ -1053,7 +1053,7 @@ export interface paths {
          * Return the forecast for a position; by default for a person who applies now
          * @description Return the forecast for a position; by default for a person who applies now.
          *
-         *     Made anew at most every ten minutes, from the job's own history; people who still wait or who left are taken into account. Null while too few people have been there, if it is older than a day, unless the job is open, and before its draw by lot. Nothing of the order depends on it.
+         *     Recomputed at most every ten minutes, from the job's own history; people who are still waiting or have left are taken into account. Null while too few people have been there, if it is older than a day, unless the job is open, and before its draw by lot. The order does not depend on it.
          *
          *     **Who:** Anyone, with or without a credential.
          */
@@ -1077,7 +1077,7 @@ export interface paths {
          * Return a job's seat time by week
          * @description Return a job's seat time by week: in use, and lost by cause.
          *
-         *     In seconds times seats, while a job is open or paused. Lost are `missed` (offered to people who did not answer), `cooldown` (free, everyone verified on the waitlist in a cool-down), `nobody` (free, no verified person waiting) and `paused` (free in a paused job). With `used` they add up to seats times time.
+         *     In seconds times seats, while a job is open or paused. The losses are `missed` (offered to people who did not answer), `cooldown` (free, everyone verified on the waitlist in a cool-down), `nobody` (free, no verified person waiting) and `paused` (free in a paused job). With `used` they add up to seats times time.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */
@@ -1168,8 +1168,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Return the seats that a job plans to open or close
-         * @description Return the seats that a job plans to open or close. Anybody who sees the job may.
+         * Return the seats that a job plans to open or close, to anyone who can see the job
+         * @description Return the seats that a job plans to open or close, to anyone who can see the job.
          *
          *     All of them on one page, the next one first: a job has at most 20.
          *
@@ -1181,7 +1181,7 @@ export interface paths {
          * Plan seats to open, or to close if negative
          * @description Plan seats to open, or to close if negative: 201.
          *
-         *     They open at `first_at`, and then every week at the same local time in `zone`, `times` times in all. Everybody who sees the job sees its plans.
+         *     They open at `first_at`, and then every week at the same local time in `zone`, `times` times in all. Everyone who can see the job can see its plans.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -1200,8 +1200,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Return one plan, while something of it is still to come
-         * @description Return one plan, while something of it is still to come.
+         * Return one plan, as long as it has changes to come
+         * @description Return one plan, as long as it has changes to come.
          *
          *     **Who:** Anyone, with or without a credential.
          */
@@ -1209,8 +1209,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Cancel what is still to come of a plan
-         * @description Cancel what is still to come of a plan: 204. Seats that have opened stay.
+         * Cancel the remaining changes of a plan
+         * @description Cancel the remaining changes of a plan: 204. Seats that have opened stay.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -1253,7 +1253,7 @@ export interface paths {
          * Return the line at a time or after an event, or by default after the last event
          * @description Return the line at a time or after an event, or by default after the last event.
          *
-         *     `active` and `pending` are on the first page only. For a very long line, export the log instead: of a log of more than 5,000 events, a read of more than five seconds is refused with 503 `UNAVAILABLE`, and only one of a company's long logs is read at a time: 503 `BUSY`. Send again after both, but not after the third `UNAVAILABLE`.
+         *     `active` and `pending` are on the first page only. For a very long line, export the log instead. For a log of more than 5,000 events, a read of more than five seconds is refused with 503 `UNAVAILABLE`; and only one long log per company is read at a time, others get 503 `BUSY`. Send the request again after both, but not after the third `UNAVAILABLE`.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */
@@ -1274,10 +1274,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Return a job's weekly reports, the last week first
-         * @description Return a job's weekly reports, the last week first.
+         * Return a job's weekly reports, newest week first
+         * @description Return a job's weekly reports, newest week first.
          *
-         *     The task `report.weekly` makes them, once or by a schedule. A job has one report for each week: one that is made again replaces the first, with a new `made_at`.
+         *     The task `report.weekly` makes them, once or by a schedule. A job has one report for each week: making it again replaces the first, with a new `made_at`.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */
@@ -1601,7 +1601,7 @@ export interface paths {
          * Cancel a task
          * @description Cancel a task: 202. Repeating it is harmless.
          *
-         *     A running task is asked to stop, and stopped by force if it does not.
+         *     A running task is asked to stop, and is killed if it does not.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -1667,7 +1667,7 @@ export interface paths {
          * Return the rows that an import refused, with the reasons, as CSV
          * @description Return the rows that an import refused, with the reasons, as CSV.
          *
-         *     Correct the rows, then import this file: its other columns are ignored. Do not import the first file again: it would enter people again whose applications have ended since. Any `Accept` will do.
+         *     Correct the rows, then import this file: its other columns are ignored. Do not import the first file again: that would add people again whose applications have ended since. Any `Accept` works.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */
@@ -1827,7 +1827,7 @@ export interface paths {
          * Move the sandbox's clock forward; once for each Idempotency-Key
          * @description Move the sandbox's clock forward; once for each Idempotency-Key.
          *
-         *     Deadlines, cool-downs and reminders before the new time happen now, each at its own time, and webhooks tell of them at once. If very much is due, the rest is settled in the background: `jobs_behind` is then not 0, and changes of those jobs are refused with 409 `CLOCK_MOVING`.
+         *     Deadlines, cool-downs and reminders before the new time happen now, each at its own time, and webhooks report them at once. If a lot is due, the rest is settled in the background: `jobs_behind` is then not 0, and changes to those jobs are refused with 409 `CLOCK_MOVING`.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -1855,9 +1855,9 @@ export interface paths {
         put?: never;
         /**
          * Create an endpoint
-         * @description Create an endpoint: 201. It is told of what happens from now on.
+         * @description Create an endpoint: 201. It gets events from now on.
          *
-         *     The URL must be https and reachable from the internet. Only this answer shows the secret, and for five minutes a repetition under the same `Idempotency-Key`. Deliveries are signed as Standard Webhooks 1.0 says. They come at least once, and in no guaranteed order: `seq` in the body says which event of a job came first. 409 `DUPLICATE_SUBMISSION` concerns the `Idempotency-Key`, not the URL: an endpoint was made under it more than five minutes ago, or was changed since. It is `existing_id`; its secret is not shown again. Without a key, the same URL twice makes two endpoints.
+         *     The URL must be https and reachable from the internet. Only this answer shows the secret, and for five minutes a repetition under the same `Idempotency-Key`. Deliveries are signed according to Standard Webhooks 1.0. They arrive at least once, and in no guaranteed order: `seq` in the body says which event of a job came first. 409 `DUPLICATE_SUBMISSION` concerns the `Idempotency-Key`, not the URL: an endpoint was created under it more than five minutes ago, or has been changed since. Its id is `existing_id`; its secret is not shown again. Without a key, the same URL twice makes two endpoints.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -1886,7 +1886,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an endpoint with its secrets
-         * @description Delete an endpoint with its secrets: 204. What waits is not sent.
+         * @description Delete an endpoint with its secrets: 204. Waiting deliveries are not sent.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -1897,7 +1897,7 @@ export interface paths {
          * Change an endpoint, all or nothing; switch it on or off
          * @description Change an endpoint, all or nothing; switch it on or off.
          *
-         *     What waits for an endpoint that is switched off fails, and can be sent again.
+         *     Deliveries that wait for an endpoint that is switched off fail, and can be sent again.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -1982,8 +1982,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send everything again that failed, of what was made since a time
-         * @description Send everything again that failed, of what was made since a time: 202 and the task.
+         * Send every failed delivery again that was created since a time
+         * @description Send every failed delivery again that was created since a time: 202 and the task.
          *
          *     At most 100,000, the oldest first.
          *
@@ -2007,9 +2007,9 @@ export interface paths {
         put?: never;
         /**
          * Make a new secret
-         * @description Make a new secret. For 24 hours the one before signs too.
+         * @description Make a new secret. The previous one also signs for 24 hours.
          *
-         *     Only the last two secrets sign. Under an `Idempotency-Key`, a repetition makes no other secret: for five minutes it shows the same one again, then it gets 409 `DUPLICATE_SUBMISSION`.
+         *     Only the last two secrets sign. Under an `Idempotency-Key`, a repetition creates no new secret: for five minutes it shows the same one again, then it gets 409 `DUPLICATE_SUBMISSION`.
          *
          *     **Who:** The company, with a key of scope `write` or an owner's session.
          */
@@ -2198,7 +2198,7 @@ export interface components {
             job: components["schemas"]["JobRef"];
             applicant: components["schemas"]["ApplicantRef"];
             status: components["schemas"]["ApplicationStatus"];
-            /** @description Whether the email address was proved or the company submitted the person, also after they applied by themselves. */
+            /** @description Whether the email address was proved or the company submitted the person, even if they had applied themselves. */
             verified: boolean;
             /** @description How the application ended; null while it is live. */
             outcome: components["schemas"]["Outcome"] | null;
@@ -2214,7 +2214,7 @@ export interface components {
             people_waiting: number;
             /**
              * Format: int64
-             * @description Misses that count: one that was given back no longer does. They follow a person who applies again.
+             * @description Misses that count; reinstated ones do not. They still count if the person applies again.
              */
             decay_count: number;
             /**
@@ -2239,14 +2239,14 @@ export interface components {
             not_before: string | null;
             /**
              * Format: date-time
-             * @description Until then, a seat for the person is confirmed at once; null if that is over.
+             * @description Until then, a seat for the person is confirmed at once; null if the time has passed.
              */
             accept_until: string | null;
             /** @description Whether the person passes the next turn. */
             pass_next: boolean;
             /**
              * Format: int64
-             * @description Turns that the person has passed. They follow a person who applies again.
+             * @description Turns that the person has passed. They still count if the person applies again.
              */
             passes_used: number;
             /**
@@ -2280,7 +2280,7 @@ export interface components {
             metadata: {
                 [key: string]: string;
             } | null;
-            /** @description The company's decision; null unless expanded, and without one. */
+            /** @description The company's decision; null if there is none, or unless expanded. */
             decision: components["schemas"]["Decision"] | null;
             /**
              * Format: date-time
@@ -2405,7 +2405,7 @@ export interface components {
             data: components["schemas"]["Application"][];
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             next_cursor: string | null;
-            /** @description How many applications fit; null unless expanded. */
+            /** @description The number of matching applications; null unless expanded. */
             total: components["schemas"]["Total"] | null;
         };
         /**
@@ -2426,7 +2426,7 @@ export interface components {
             clock_offset_seconds: number;
             /**
              * Format: int64
-             * @description Jobs in which something before the sandbox's time is still being settled.
+             * @description Jobs with changes before the sandbox's time that are still being settled.
              */
             jobs_behind: number;
         };
@@ -2457,7 +2457,7 @@ export interface components {
             clock_offset_seconds: number;
             /**
              * Format: int64
-             * @description Jobs in which something before the sandbox's time is still being settled.
+             * @description Jobs with changes before the sandbox's time that are still being settled.
              */
             jobs_behind: number;
             /**
@@ -2527,11 +2527,11 @@ export interface components {
             name: string;
             /** Format: date-time */
             created_at: string;
-            /** @description The scopes of the key that asks; null in a member's session. */
+            /** @description The scopes of the key in use; null in a member's session. */
             scopes: components["schemas"]["Scope"][] | null;
             /**
              * Format: uuid
-             * @description The asking key's id, the `actor.id` of what it does; null in a member's session.
+             * @description The id of the key in use, and the `actor.id` of its acts; null in a member's session.
              */
             key_id: string | null;
         };
@@ -2608,7 +2608,7 @@ export interface components {
             answered_at: string | null;
             /** @description What the company answered: it stays (UPHELD) or changes (CHANGED). DROPPED: the person was erased before. Null while it is open. */
             answer: components["schemas"]["ContestAnswer"] | null;
-            /** @description The reason as a code, which the log keeps. */
+            /** @description The reason as a code, kept in the log. */
             reason: components["schemas"]["ContestReason"] | null;
             /** @description What the company wrote to the person; null without a text. */
             answer_text: string | null;
@@ -2643,7 +2643,7 @@ export interface components {
              */
             answer: "UPHELD" | "CHANGED";
             /**
-             * @description The reason as a code, which the log keeps.
+             * @description The reason as a code, kept in the log.
              * @enum {string}
              */
             reason: "DECISION_STANDS" | "NO_PLACE_LEFT" | "OUR_ERROR" | "NEW_INFORMATION" | "MAIL_FAILURE" | "ACCOMMODATION";
@@ -2758,7 +2758,7 @@ export interface components {
             outcome: "REMOVED" | "REJECTED" | "HIRED";
             /** @description Free text, stored beside the log, where it can be erased. */
             note?: string | null;
-            /** @description A code, which the log keeps. Free text is still read as `note`. */
+            /** @description A code, kept in the log. Free text is still read as `note`. */
             reason?: string | null;
             /**
              * @deprecated
@@ -2768,7 +2768,7 @@ export interface components {
             reason_code?: "NOT_A_MATCH" | "POSITION_FILLED" | "NO_RESPONSE" | "MISSED_INTERVIEW" | "DUPLICATE_PERSON" | "OTHER" | null;
         };
         /**
-         * @description A person wants no seat before a time; null if they want one again.
+         * @description A person wants no seat before a time; null cancels this.
          * @example {
          *       "not_before": null
          *     }
@@ -2801,7 +2801,7 @@ export interface components {
             title: string;
             /**
              * Format: int64
-             * @description The event that the email tells of.
+             * @description The event that the email is about.
              */
             seq: number;
             /**
@@ -2813,13 +2813,13 @@ export interface components {
             problem: string | null;
             /** @description A description of the problem for people. */
             problem_detail: string | null;
-            /** @description Whether it can be sent again, as far as its own state says. */
+            /** @description Whether it can be sent again, judging by its own state. */
             may_repeat: boolean;
             /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it got its state.
+             * @description When it reached its state.
              */
             state_at: string;
         };
@@ -2850,7 +2850,7 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * @description State of an email. The mail server moves it on, or the mailbox's own server afterwards.
+         * @description State of an email. Our mail server's answer changes it, and later the recipient's.
          * @enum {string}
          */
         EmailState: "QUEUED" | "SENT" | "FAILED" | "BOUNCED" | "COMPLAINED";
@@ -2881,7 +2881,7 @@ export interface components {
             application_id: string | null;
             /** @description What happened. */
             event: components["schemas"]["EventName"];
-            /** @description The status before the event, of the application, or of the job if it is the job's event; null if there was none. */
+            /** @description The application's status before the event, or the job's if it is the job's event; null if there was none. */
             from_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null;
             /** @description The status after the event, likewise; null if the event concerns none. */
             to_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null;
@@ -2925,7 +2925,7 @@ export interface components {
             event: string;
             /**
              * Format: int64
-             * @description Number of them.
+             * @description Their number.
              */
             count: number;
         };
@@ -2974,7 +2974,7 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * @description Counts of what happened in a line, for everybody. Null is a number from 1 to 4.
+         * @description Counts of what happened in a line, for everyone. Null is a number from 1 to 4.
          * @example {
          *       "counted_since": "2026-01-31T12:00:00.000000Z",
          *       "counted_events": 1,
@@ -2999,7 +2999,7 @@ export interface components {
             counted_since: string;
             /**
              * Format: int64
-             * @description How many events were counted, the last ones.
+             * @description How many of the last events were counted.
              */
             counted_events: number;
             /** Format: int64 */
@@ -3020,7 +3020,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description How often somebody asked the company to look again at an end.
+             * @description How often someone asked the company to look again at an end.
              */
             contested_count: number | null;
             /**
@@ -3030,7 +3030,7 @@ export interface components {
             contests_changed_count: number | null;
             /**
              * Format: int64
-             * @description How many still wait for an answer that is overdue, now.
+             * @description How many have an overdue answer now.
              */
             contests_overdue_count: number | null;
             /** Format: int64 */
@@ -3087,7 +3087,7 @@ export interface components {
             detail: string;
         };
         /**
-         * @description Waits of the people at a position of a line until the offer of a seat, by its history.
+         * @description Waits of people at a position of a line until they were offered a seat, from its history.
          * @example {
          *       "position": 1,
          *       "half_wait_seconds": 1,
@@ -3110,7 +3110,7 @@ export interface components {
             half_wait_seconds: number | null;
             /**
              * Format: int64
-             * @description Within this time, four in five of the people there were.
+             * @description Within this time, four in five of them were.
              */
             most_wait_seconds: number | null;
             /**
@@ -3199,7 +3199,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
+            /** @description The task's result once it has succeeded; for a cancelled task, its return value if it finished. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -3378,7 +3378,9 @@ export interface components {
             jobs: components["schemas"]["IdleSeatsOfOneJob"][];
         };
         /**
-         * @description A ledger of idle seats. `is_cut`: old events or jobs were left out, there are too many.
+         * @description A ledger of idle seats.
+         *
+         *     `is_cut`: old events or jobs were left out because there are too many.
          * @example {
          *       "zone": "Europe/Amsterdam",
          *       "is_cut": true,
@@ -3541,7 +3543,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the line, its texts or what the company attached last changed.
+             * @description When the line, its texts or the company's own ids and texts last changed.
              */
             updated_at: string;
         };
@@ -3916,7 +3918,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
+            /** @description The task's result once it has succeeded; for a cancelled task, its return value if it finished. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -4104,7 +4106,7 @@ export interface components {
             name?: string;
         };
         /**
-         * @description A person passes their next turn; false if they take that back.
+         * @description A person passes their next turn; false cancels this.
          * @example {
          *       "pass_next": false
          *     }
@@ -4324,7 +4326,7 @@ export interface components {
              */
             application_id: string;
             status: components["schemas"]["ApplicationStatus"];
-            /** @description Whether the email address was proved or the company submitted the person, also after they applied by themselves. */
+            /** @description Whether the email address was proved or the company submitted the person, even if they had applied themselves. */
             verified: boolean;
             /**
              * Format: int64
@@ -4333,7 +4335,7 @@ export interface components {
             position: number | null;
             /**
              * Format: int64
-             * @description Misses that count: one that was given back no longer does. They follow a person who applies again.
+             * @description Misses that count; reinstated ones do not. They still count if the person applies again.
              */
             decay_count: number;
             /**
@@ -4353,14 +4355,14 @@ export interface components {
             not_before: string | null;
             /**
              * Format: date-time
-             * @description Until then, a seat for the person is confirmed at once; null if that is over.
+             * @description Until then, a seat for the person is confirmed at once; null if the time has passed.
              */
             accept_until: string | null;
             /** @description Whether the person passes the next turn. */
             pass_next: boolean;
             /**
              * Format: int64
-             * @description Turns that the person has passed. They follow a person who applies again.
+             * @description Turns that the person has passed. They still count if the person applies again.
              */
             passes_used: number;
             /**
@@ -4380,7 +4382,7 @@ export interface components {
             acknowledged_at: string | null;
             /**
              * Format: date-time
-             * @description When the application got its current status.
+             * @description When the application reached its current status.
              */
             status_since: string;
         };
@@ -4488,7 +4490,7 @@ export interface components {
              * @description Seconds from the offer of a seat to its deadline. They do not run in quiet hours.
              */
             acknowledgment_window_seconds: number;
-            /** @description Whether a seat that is free on applying must be acknowledged too. */
+            /** @description Whether people must also acknowledge a seat that is free when they apply. */
             acknowledge_first_seat: boolean;
             /**
              * Format: int64
@@ -4510,13 +4512,13 @@ export interface components {
              * @description Turns that a person can pass without a miss: 0, 1 or 2.
              */
             max_passes: number;
-            /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. */
+            /** @description When quiet hours begin, like 22:00 in each person's time zone; null for none. Given together with `quiet_to`. */
             quiet_from: string | null;
             /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. */
             quiet_to: string | null;
-            /** @description Whether Saturdays and Sundays are quiet, too. */
+            /** @description Whether Saturdays and Sundays are quiet too. */
             quiet_weekends: boolean;
-            /** @description The time zone of people whose own one is not known. */
+            /** @description The time zone for people whose own is not known. */
             quiet_time_zone: string;
             /** Format: int64 */
             version: number;
@@ -4525,7 +4527,7 @@ export interface components {
         PolicyIn: {
             /** @description Seconds from the offer of a seat to its deadline. They do not run in quiet hours. 86400 in a new job, by default. */
             acknowledgment_window_seconds?: number;
-            /** @description Whether a seat that is free on applying must be acknowledged too. false in a new job, by default. */
+            /** @description Whether people must also acknowledge a seat that is free when they apply. false in a new job, by default. */
             acknowledge_first_seat?: boolean;
             /** @description After the n-th miss, n times this many newcomers pass the person at the back of the line. 1 in a new job, by default. */
             penalty_places?: number;
@@ -4535,13 +4537,13 @@ export interface components {
             cooldown_seconds?: number;
             /** @description Turns that a person can pass without a miss: 0, 1 or 2. 1 in a new job, by default. */
             max_passes?: number;
-            /** @description When quiet hours begin, like 22:00 in each person's time zone; null: there are none. Given together with `quiet_to`. null in a new job, by default. */
+            /** @description When quiet hours begin, like 22:00 in each person's time zone; null for none. Given together with `quiet_to`. null in a new job, by default. */
             quiet_from?: string | null;
             /** @description When quiet hours end, like 08:00. At least 4 hours of each day must not be quiet. null in a new job, by default. */
             quiet_to?: string | null;
-            /** @description Whether Saturdays and Sundays are quiet, too. false in a new job, by default. */
+            /** @description Whether Saturdays and Sundays are quiet too. false in a new job, by default. */
             quiet_weekends?: boolean;
-            /** @description The time zone of people whose own one is not known. "UTC" in a new job, by default. */
+            /** @description The time zone for people whose own is not known. "UTC" in a new job, by default. */
             quiet_time_zone?: string;
         };
         /**
@@ -4582,7 +4584,7 @@ export interface components {
             lifetime_seconds?: number;
         };
         /**
-         * @description A person accepts a seat that is offered before a time; null if they take that back.
+         * @description A person accepts a seat that is offered before a time; null cancels this.
          * @example {
          *       "accept_until": null
          *     }
@@ -4590,7 +4592,7 @@ export interface components {
         PreacceptanceIn: {
             /**
              * Format: date-time
-             * @description Until then, a seat for the person is confirmed at once; null if that is over.
+             * @description Until then, a seat for the person is confirmed at once; null if the time has passed.
              */
             accept_until: string | null;
         };
@@ -4610,7 +4612,7 @@ export interface components {
             errors: components["schemas"]["FieldError"][];
             /**
              * Format: uuid
-             * @description The id of the object that is in the way, if there is one.
+             * @description The id of the object that causes the refusal, if there is one.
              */
             existing_id: string | null;
             error: components["schemas"]["ErrorEnvelope"];
@@ -4713,7 +4715,7 @@ export interface components {
             signature: string;
         };
         /**
-         * @description Deliveries that were made at this time or later, and have failed, are sent again.
+         * @description The start of the deliveries to send again: failed ones created at this time or later.
          * @example {
          *       "since": "2026-01-31T12:00:00.000000Z"
          *     }
@@ -4731,7 +4733,7 @@ export interface components {
          */
         ReinstatementIn: {
             /**
-             * @description The reason as a code, which the log keeps.
+             * @description The reason as a code, kept in the log.
              * @enum {string}
              */
             reason: "ACCOMMODATION" | "OUR_ERROR" | "MAIL_FAILURE";
@@ -4909,7 +4911,7 @@ export interface components {
             review: number;
             /**
              * Format: double
-             * @description Seats on offer, whatever became of the offer.
+             * @description Seats on offer, however the offer ended.
              */
             offered: number;
             /**
@@ -4932,7 +4934,7 @@ export interface components {
         Spread: {
             /**
              * Format: int64
-             * @description Number of them.
+             * @description Their number.
              */
             count: number;
             /** Format: double */
@@ -4954,7 +4956,7 @@ export interface components {
             };
         };
         /**
-         * @description A job in numbers; null where there is no data.
+         * @description A job in numbers; null without data.
          * @example {
          *       "job_id": "019a3c5e-7f00-7000-8000-000000000001",
          *       "counts_by_status": {},
@@ -5116,7 +5118,7 @@ export interface components {
             run_after: string;
             /** @description Progress as last reported by the task. */
             progress: components["schemas"]["TaskProgress"] | null;
-            /** @description The task's result once it has succeeded; of a cancelled task, what it returned, if it ran to an end. */
+            /** @description The task's result once it has succeeded; for a cancelled task, its return value if it finished. */
             result: unknown;
             /** @description Why the last failed attempt failed. */
             last_error: components["schemas"]["TaskError"] | null;
@@ -5189,7 +5191,7 @@ export interface components {
             priority: number;
             /**
              * Format: int64
-             * @description Number of them.
+             * @description Their number.
              */
             count: number;
         };
@@ -5376,7 +5378,7 @@ export interface components {
             confirmed?: boolean;
         };
         /**
-         * @description Work that is started repeatedly. `problem` says why it was switched off, if so.
+         * @description Work that is started repeatedly. `problem` says why it was switched off, if it was.
          * @example {
          *       "id": "019a3c5e-7f00-7000-8000-000000000001",
          *       "name": "Mia Chen",
@@ -5641,10 +5643,10 @@ export interface components {
             /** @description Whether your credential may start this type. */
             allowed: boolean;
             paused: boolean;
-            /** @description Who paused it: a member or key of the company, or the site for everybody. */
+            /** @description Who paused it: a member or key of the company, or the site for everyone. */
             paused_by: components["schemas"]["TaskActor"] | null;
             /**
-             * @description OPEN while too many runs fail, yours or everybody's. One run a minute is tried meanwhile.
+             * @description OPEN while too many runs fail, yours or everyone's. One run a minute is tried meanwhile.
              * @enum {string}
              */
             breaker: "CLOSED" | "OPEN";
@@ -5825,11 +5827,11 @@ export interface components {
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             next_cursor: string | null;
         };
-        /** @description The number of applications that fit, counted up to 10,000; `exact` if it is all of them. */
+        /** @description The number of matching applications, counted up to 10,000; `exact` if that is all of them. */
         Total: {
             /**
              * Format: int64
-             * @description Number of them.
+             * @description Their number.
              */
             count: number;
             exact: boolean;
@@ -5867,7 +5869,7 @@ export interface components {
             first_bad_seq: number | null;
             /** @description Seq and hash of the last event. Note them to check later that they are unchanged. */
             head: components["schemas"]["Head"];
-            /** @description Whether the live rows equal what the log adds up to. */
+            /** @description Whether the live rows equal the sum of the log. */
             replay_matches: boolean;
             /** @description Where the live rows differ from the log; null for applicants. */
             differences: string[] | null;
@@ -5875,7 +5877,7 @@ export interface components {
             known: boolean | null;
         };
         /**
-         * @description An endpoint. No types: it is told of everything.
+         * @description An endpoint. Without types, it gets every event.
          * @example {
          *       "id": "019a3c5e-7f00-7000-8000-000000000001",
          *       "url": "text",
@@ -6034,7 +6036,7 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * @description A new endpoint. Without types it is told of everything.
+         * @description A new endpoint. Without types, it gets every event.
          * @example {
          *       "url": "text",
          *       "description": "Cooks for a crew of twelve.",
@@ -6916,7 +6918,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -7024,11 +7026,11 @@ export interface operations {
     list_requests_of_api_key: {
         parameters: {
             query?: {
-                /** @description Only requests that got such a status. */
+                /** @description Only requests that got a status of this class. */
                 status_class?: "2xx" | "3xx" | "4xx" | "5xx";
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -7115,7 +7117,7 @@ export interface operations {
                 email: string;
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -7185,11 +7187,11 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -7229,7 +7231,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -7316,11 +7318,11 @@ export interface operations {
                 external_id: string;
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -7356,7 +7358,7 @@ export interface operations {
             query?: {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -7481,7 +7483,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: {
@@ -7664,7 +7666,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: {
@@ -7754,11 +7756,11 @@ export interface operations {
     list_log_of_application: {
         parameters: {
             query?: {
-                /** @description Only events after this one. Without effect beside a `cursor`. */
+                /** @description Only events after this one. Has no effect together with a `cursor`. */
                 after_seq?: number;
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -8055,7 +8057,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -8320,7 +8322,7 @@ export interface operations {
     get_company_idle_seats: {
         parameters: {
             query?: {
-                /** @description How many weeks, the present one included. */
+                /** @description How many weeks, including the present one. */
                 weeks?: number;
                 /** @description The time zone in which weeks begin, like `Europe/Paris`. */
                 zone?: string;
@@ -8360,11 +8362,11 @@ export interface operations {
     list_own_requests: {
         parameters: {
             query?: {
-                /** @description Only requests that got such a status. */
+                /** @description Only requests that got a status of this class. */
                 status_class?: "2xx" | "3xx" | "4xx" | "5xx";
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -8398,11 +8400,11 @@ export interface operations {
     list_contests: {
         parameters: {
             query?: {
-                /** @description Only those without an answer, those of them whose time is over, or those with one. */
+                /** @description Only those without an answer, those with an overdue answer, or those with an answer. */
                 state?: "OPEN" | "OVERDUE" | "ANSWERED";
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: {
@@ -8441,7 +8443,7 @@ export interface operations {
     list_events: {
         parameters: {
             query?: {
-                /** @description `next_cursor` of the previous page. It fits any `event` and `expand`. */
+                /** @description `next_cursor` of the previous page. It works with any `event` and `expand`. */
                 cursor?: string;
                 /**
                  * @deprecated
@@ -8456,7 +8458,7 @@ export interface operations {
                 limit?: number;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
                 expand?: "application"[];
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("seq" | "id" | "job_id" | "application_id" | "event" | "from_status" | "to_status" | "outcome" | "actor" | "cause_seq" | "policy_version" | "at" | "effective_at" | "data" | "prev_hash" | "hash" | "application")[];
             };
             header?: never;
@@ -8534,17 +8536,17 @@ export interface operations {
                 status?: "DRAFT" | "OPEN" | "PAUSED" | "CLOSED";
                 /** @description Only jobs with this text in their title or location. Without a company's key: only jobs with each word in their title, location or company name. */
                 search?: string;
-                /** @description Only what has this `external_id`. Spaces at both ends do not matter, case does. */
+                /** @description Only objects with this `external_id`. Spaces at both ends do not matter, case does. */
                 external_id?: string;
-                /** @description Only what has all these texts in its `metadata`: `metadata[key]=text`. */
+                /** @description Only objects with all these texts in their `metadata`: `metadata[key]=text`. */
                 metadata?: {
                     [key: string]: string;
                 };
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "draw_at" | "drawn_at" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
             };
             header?: never;
@@ -8620,7 +8622,7 @@ export interface operations {
     get_job: {
         parameters: {
             query?: {
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "draw_at" | "drawn_at" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
             };
             header?: {
@@ -8758,23 +8760,23 @@ export interface operations {
                 verified?: boolean;
                 /** @description Only applications that the company has tagged with this word, in any case. */
                 tag?: string;
-                /** @description Only what has this `external_id`. Spaces at both ends do not matter, case does. */
+                /** @description Only objects with this `external_id`. Spaces at both ends do not matter, case does. */
                 external_id?: string;
-                /** @description Only what has all these texts in its `metadata`: `metadata[key]=text`. */
+                /** @description Only objects with all these texts in their `metadata`: `metadata[key]=text`. */
                 metadata?: {
                     [key: string]: string;
                 };
                 /** @description Only people whose name has words that begin with all these words, in the order of the matched words. Case does not matter, accents and apostrophes do. Names can be found some seconds after the application. Not together with `sort` or `expand=total`. */
                 search?: string;
-                /** @description The order, with `-` the latest first. Not together with `search`. `-applied_at` without it, or `-ended_at` if the list is limited by the end; an order by the end lists only ended applications. */
+                /** @description The order; with `-`, newest first. Not together with `search`. `-applied_at` without it, or `-ended_at` if the list is limited by the end; an order by the end lists only ended applications. */
                 sort?: "applied_at" | "-applied_at" | "ended_at" | "-ended_at";
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
-                /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company; `total`: the number of applications that fit, counted up to 10,000; not together with `search`. */
+                /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company; `total`: the number of matching applications, counted up to 10,000; not together with `search`. */
                 expand?: ("decision" | "total")[];
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -8977,7 +8979,7 @@ export interface operations {
     list_job_events: {
         parameters: {
             query?: {
-                /** @description Only events after this one. Without effect beside a `cursor`. */
+                /** @description Only events after this one. Has no effect together with a `cursor`. */
                 after_seq?: number;
                 /** @description Only events of the application with this id; none for an unknown id. */
                 application?: string;
@@ -8985,11 +8987,11 @@ export interface operations {
                 event?: "APPLIED" | "VERIFIED" | "PROMOTED" | "ACKNOWLEDGED" | "DEADLINE_EXTENDED" | "DECAYED" | "LAPSED" | "REINSTATED" | "PLACED" | "DEFERRED" | "PREACCEPTED" | "PASS_ASKED" | "PASSED" | "WITHDRAWN" | "REMOVED" | "CLOSED_OUT" | "CONTESTED" | "CONTEST_ANSWERED" | "JOB_CREATED" | "JOB_OPENED" | "JOB_PAUSED" | "JOB_RESUMED" | "JOB_CLOSED" | "CAPACITY_CHANGED" | "POLICY_CHANGED" | "CLOCK_ADVANCED" | "DRAWN";
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
                 expand?: "application"[];
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("seq" | "id" | "job_id" | "application_id" | "event" | "from_status" | "to_status" | "outcome" | "actor" | "cause_seq" | "policy_version" | "at" | "effective_at" | "data" | "prev_hash" | "hash" | "application")[];
             };
             header?: {
@@ -9111,7 +9113,7 @@ export interface operations {
     get_idle_seats: {
         parameters: {
             query?: {
-                /** @description How many weeks, the present one included. */
+                /** @description How many weeks, including the present one. */
                 weeks?: number;
                 /** @description The time zone in which weeks begin, like `Europe/Paris`. */
                 zone?: string;
@@ -9449,9 +9451,9 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: {
@@ -9505,7 +9507,7 @@ export interface operations {
                 seq?: number;
                 /** @description People on the waitlist per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: {
@@ -9552,7 +9554,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: {
@@ -9751,11 +9753,11 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -9791,7 +9793,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -10103,9 +10105,9 @@ export interface operations {
                 type?: string;
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
-                /** @description Only these fields of each object. The others are then missing, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, although its type requires them. */
                 fields?: ("id" | "type" | "version" | "status" | "type_paused" | "priority" | "attempt" | "max_attempts" | "run_after" | "progress" | "result" | "last_error" | "idempotency_key" | "producer" | "request_id" | "created_at" | "started_at" | "finished_at")[];
             };
             header?: never;
@@ -10326,7 +10328,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -10491,7 +10493,7 @@ export interface operations {
                 type?: string;
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -10669,7 +10671,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
             };
             header?: never;
@@ -10857,7 +10859,7 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the previous page. Send the same filters and order with it: with others, it gets 400. */
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
                 /** @description Only deliveries in this state. */
                 state?: "PENDING" | "DELIVERED" | "FAILED";

@@ -96,9 +96,9 @@ class Contests(Endpoint):
         {201: ContestOut},
         takes=(ContestIn,),
         refuses=(NOT_CONTESTABLE, ALREADY_CONTESTED, CONTEST_TOO_LATE, CLOCK_MOVING),
-        about="For the person whose application lapsed by missed deadlines, or was removed or"
+        about="For a person whose application lapsed after missed deadlines, or was removed or"
         " rejected, within 30 days. Each end can be contested once. The application stays as it"
-        " ended until the company answers, which it is to do by `answer_by`.",
+        " ended until the company answers, which it must do by `answer_by`.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Ask the company to look again at how an application ended."""
@@ -129,11 +129,11 @@ class AnswerContest(Endpoint):
             CLOCK_MOVING,
             SANDBOX_FULL,
         ),
-        about="`UPHELD`: it stays as it ended. `CHANGED`: the person has the former place back in"
-        " the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The"
+        about="`UPHELD`: it stays as it ended. `CHANGED`: the person gets the former place back"
+        " in the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The"
         " applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there"
-        " is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. Best,"
-        " somebody answers who did not decide.",
+        " is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. "
+        "Ideally, the answer comes from someone who did not make the decision.",
     )
     def post(self, request: Request, application_id: UUID, contest_id: UUID) -> Response:
         """Answer a request to look again at how an application ended."""

@@ -69,12 +69,13 @@ class ReinstatementDecision(Endpoint):
             CLOCK_MOVING,
             SANDBOX_FULL,
         ),
-        about="The person stands at the place from before the last miss, which no longer counts,"
-        " without a cool-down, and is offered a seat by the ordinary rule: at once if one is free."
+        about="The person returns to the place before the last miss, which no longer counts,"
+        " without a cool-down, and is offered a seat by the ordinary rule: at once if one is"
+        " free."
         " Nobody loses a seat. Possible after a miss, until the person is offered a seat again or"
         " the application ends in another way, and while the job is not closed. While the"
-        " application is live, a repetition before another miss gets 200 and changes nothing: it"
-        " never gives an earlier miss back. `DUPLICATE_SUBMISSION`: the person has another live"
+        " application is live, a repetition before another miss gets 200 and changes nothing:"
+        " it never undoes an earlier miss. `DUPLICATE_SUBMISSION`: the person has another live"
         " application to the job; `NOT_REINSTATABLE`: a later one that has ended.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:

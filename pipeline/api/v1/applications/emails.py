@@ -58,7 +58,7 @@ class ApplicationEmails(Endpoint):
         " `UNREACHABLE`, `UNSUPPORTED`, `BAD_ADDRESS`, `REFUSED`, `BOUNCED` or `COMPLAINED`.",
     )
     def get(self, request: Request, application_id: UUID) -> Response:
-        """List the emails about an application and what became of each, newest first."""
+        """List the emails about an application and their states, newest first."""
         received_application(caller_of(request), application_id, Action.READ_COMPANY)
         after: Any = page_cursor_place(request, datetime, UUID)
         page = emails_page_of_application(application_id, after=after, limit=page_limit(request))
@@ -76,7 +76,7 @@ class SendEmailAgain(Endpoint):
         {202: DetailOut},
         takes=(Nothing,),
         refuses=(EMAIL_NOT_REPEATABLE,),
-        about="It is composed anew and appears in the list as an email of its own. Up to five"
+        about="It is composed again and appears in the list as a separate email. Up to five"
         " times for each email, and three in a minute for each application (429).",
     )
     def post(self, request: Request, application_id: UUID, email_id: UUID) -> Response:

@@ -107,19 +107,19 @@ class DecisionIn(Shape):
 
 
 class DeferralIn(Shape):
-    """A person wants no seat before a time; null if they want one again."""
+    """A person wants no seat before a time; null cancels this."""
 
     not_before = Moment(allow_null=True)
 
 
 class PreacceptanceIn(Shape):
-    """A person accepts a seat that is offered before a time; null if they take that back."""
+    """A person accepts a seat that is offered before a time; null cancels this."""
 
     accept_until = Moment(allow_null=True)
 
 
 class PassNextIn(Shape):
-    """A person passes their next turn; false if they take that back."""
+    """A person passes their next turn; false cancels this."""
 
     pass_next = Flag()
 

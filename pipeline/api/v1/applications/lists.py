@@ -1,4 +1,4 @@
-"""Lists of applications for a company: those to a job, and the one with an id of its own."""
+"""Lists of applications for a company: all to a job, and the one with an external id."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class JobApplicationList(Endpoint):
         Action.READ_COMPANY,
         ApplicationsOut,
         parameters=(*OF_APPLICATIONS, *PAGED, EXPAND_LIST, fields_parameter(ApplicationOut)),
-        about="`position` is null here: `/queue` has the waitlist in order. A page can be shorter "
-        "than `limit` although others follow: with some filters, one request searches only 5,000 "
-        "applications. Go on until `next_cursor` is null.",
+        about="`position` is null here: `/queue` has the waitlist in order. A page can be"
+        " shorter than `limit` although more follow: with some filters, one request searches"
+        " only 5,000 applications. Continue until `next_cursor` is null.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return the applications to a job, ended ones too, the latest first."""
+        """Return the applications to a job, including ended ones, newest first."""
         _, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
         filters, search = _application_list_filters(request), search_parameter(request)
         limit = page_limit(request)

@@ -78,7 +78,7 @@ class ApplicationOut(TypedDict):
 
 
 class TotalOut(TypedDict):
-    """The number of applications that fit, counted up to 10,000; `exact` if it is all of them."""
+    """The number of matching applications, counted up to 10,000; `exact` if that is all of them."""
 
     count: Count
     exact: bool

@@ -104,7 +104,7 @@ class ApplicationReceiptLog(Endpoint):
         Action.READ_APPLICATION,
         PageOf[OpaqueEventOut],
         parameters=(AFTER_SEQ, *PAGED),
-        about="`event` is `LEFT` for everybody who withdrew, was decided on or closed out."
+        about="`event` is `LEFT` for everyone who withdrew, was decided on or closed out."
         " `leaf` is the SHA-256 of the row without it, as JSON: sorted keys, no spaces. A receipt's"
         " `log_digest` is the SHA-256 over the digest before a row, at first 32 zero bytes, and"
         " that row's `leaf`.",

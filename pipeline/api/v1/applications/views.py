@@ -93,8 +93,8 @@ class JobApplications(JobApplicationList):
             SANDBOX_FULL,
         ),
         about="A company submits with a key of scope `write` or a recruiter's or owner's session,"
-        " and the person gets the same emails as one who applies. Of several refusals, the answer"
-        " is the first of: `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person.",
+        " and the person gets the same emails as one who applies. If several refusals apply, you"
+        " get the first of: `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Apply to a job, or submit a person to a job of the caller's company: 201.
@@ -177,7 +177,7 @@ class OneApplication(Endpoint):
         ApplicationOut,
         takes=(ApplicationChangeIn,),
         refuses=(EXTERNAL_ID_TAKEN, PERSON_ERASED),
-        about="`metadata` is replaced as a whole. This changes nothing in the line and its log.",
+        about="`metadata` is replaced as a whole. This does not change the line or its log.",
     )
     def patch(self, request: Request, application_id: UUID) -> Response:
         """Attach the company's own id and texts to an application."""

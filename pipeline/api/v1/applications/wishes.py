@@ -1,4 +1,4 @@
-"""Endpoints for what people want of their turn."""
+"""Endpoints for people's wishes about their turn."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ class Defer(Endpoint):
         ApplicationOut,
         takes=(DeferralIn,),
         refuses=(INVALID_TRANSITION, NOT_DEFERRABLE, CLOCK_MOVING, SANDBOX_FULL),
-        about="The person keeps the place in line. Until `not_before`, at most 60 days ahead, seats"
+        about="The person keeps their place in line. Until `not_before`, at most 60 days ahead,"
+        " seats"
         " go to the people behind them; that does not count as a miss. With null, they can be"
-        " offered a seat at once. Only a verified person on the waitlist can do"
-        " this, not with an offer open.",
+        " offered a seat at once. Only a verified person on the waitlist without an open offer"
+        " can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Ask for no seat before a time, or take that back. Repeating it is harmless."""
+        """Ask for no seat before a time, or cancel that. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.DEFER)
         not_before = endpoint_body(request, DeferralIn)["not_before"]
         return application_answer(
@@ -69,7 +70,7 @@ class Preaccept(Endpoint):
         " are asked again. Only a verified person on the waitlist can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Accept a seat in advance, or take that back. While they wait, it can be repeated."""
+        """Accept a seat in advance, or cancel that. It can be repeated while the person waits."""
         caller, facts = own_application(caller_of(request), application_id, Action.PREACCEPT)
         until = endpoint_body(request, PreacceptanceIn)["accept_until"]
         return application_answer(
@@ -94,9 +95,9 @@ class PassOffer(Endpoint):
             SANDBOX_FULL,
         ),
         about="The person keeps the place that they had before the offer, and it does not count"
-        " as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other one"
-        " is offered to the person. The policy says how often (`max_passes`); passes follow a"
-        " person who applies again.",
+        " as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other seat"
+        " is offered to the person. The policy says how often (`max_passes`); passes still"
+        " count if the person applies again.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Pass an offered seat. Repeating it before the next offer is harmless."""
@@ -115,13 +116,14 @@ class PassNext(Endpoint):
         ApplicationOut,
         takes=(PassNextIn,),
         refuses=(INVALID_TRANSITION, NOT_PASSABLE, CLOCK_MOVING, SANDBOX_FULL),
-        about="When the person's turn comes, it is passed: the seat goes to the next in line, and"
-        " the rest is as with `/pass`. This takes back a yes in advance, and a later yes in advance"
-        " takes this back. With false, the person has the turn. Only a verified person on the"
+        about="When the person's turn comes, it is passed: the seat goes to the next in line,"
+        " and the rest is as with `/pass`. This cancels a yes in advance, and a later yes in"
+        " advance cancels this. With false, the person takes the turn. Only a verified person"
+        " on the"
         " waitlist can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Pass the next turn when it comes, or take that back. Repeating it is harmless."""
+        """Pass the next turn when it comes, or cancel that. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.PASS_TURN)
         wanted = endpoint_body(request, PassNextIn)["pass_next"]
         answer = pass_next(application_id=application_id, wanted=wanted, actor=caller.actor)

@@ -51,8 +51,8 @@ class EventFeed(Endpoint):
             fields_parameter(EventOut),
         ),
         headers=("Link",),
-        about="Events are kept for ever. With `event`, a page can be short or empty"
-        " although others follow: go on while there is a `Link`.",
+        about="Events are kept for ever. With `event`, a page can be short or empty although"
+        " more follow: continue while there is a `Link`.",
     )
     def get(self, request: Request) -> Response:
         """Return all events of the company's jobs in commit order; none lost, none twice.

@@ -21,7 +21,7 @@ from pipeline.stats.public_facts import public_facts_of
 
 
 class FactsOut(TypedDict):
-    """Counts of what happened in a line, for everybody. Null is a number from 1 to 4."""
+    """Counts of what happened in a line, for everyone. Null is a number from 1 to 4."""
 
     counted_since: datetime
     counted_events: Count
@@ -48,8 +48,8 @@ class FactsOfJob(Endpoint):
         FactsOut,
         tagged=True,
         about="Without personal data, at most a minute old, from the job's last 50,000 events. A"
-        " number from 1 to 4 is null, because it could point at a person. Rules and length are in"
-        " the job, the wait in its forecast.",
+        " number from 1 to 4 is null, because it could point at a person. The rules and the"
+        " length are in the job, the wait in its forecast.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return how often offers, misses, decisions and overrides happened in a job's line."""

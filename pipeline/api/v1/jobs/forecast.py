@@ -23,7 +23,7 @@ from pipeline.selectors.jobs import read_job
 
 
 class ForecastOut(TypedDict):
-    """Waits of the people at a position of a line until the offer of a seat, by its history."""
+    """Waits of people at a position of a line until they were offered a seat, from its history."""
 
     position: Count
     half_wait_seconds: Count | None
@@ -43,10 +43,11 @@ class ForecastOfJob(Endpoint):
         ForecastOut,
         tagged=True,
         parameters=(POSITION,),
-        about="Made anew at most every ten minutes, from the job's own history; people who still"
-        " wait or who left are taken into account. Null while too few people have been there, if"
-        " it is older than a day, unless the job is open, and before its draw by lot. Nothing of"
-        " the order depends on it.",
+        about="Recomputed at most every ten minutes, from the job's own history; people who are"
+        " still waiting or have left are taken into account. Null while too few people have"
+        " been there, if"
+        " it is older than a day, unless the job is open, and before its draw by lot. The order"
+        " does not depend on it.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the forecast for a position; by default for a person who applies now."""

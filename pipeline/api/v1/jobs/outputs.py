@@ -78,7 +78,7 @@ class ConversionOut(TypedDict):
 
 
 class SummaryOut(TypedDict):
-    """A job in numbers; null where there is no data."""
+    """A job in numbers; null without data."""
 
     job_id: UUID
     counts_by_status: dict[str, int]

@@ -59,7 +59,7 @@ class PlannedSeatsOfJob(Endpoint):
         about=f"All of them on one page, the next one first: a job has at most {MOST_PLANS}.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
-        """Return the seats that a job plans to open or close. Anybody who sees the job may."""
+        """Return the seats that a job plans to open or close, to anyone who can see the job."""
         visible_job(caller_of(request), job_id)
         rows = [planned_seats_out(each) for each in planned_seats_of_job(job_id)]
         return endpoint_answer(request, {"data": rows, "next_cursor": None})
@@ -73,7 +73,7 @@ class PlannedSeatsOfJob(Endpoint):
         takes=(PlannedSeatsIn,),
         refuses=(INVALID_SCHEDULE, INVALID_TRANSITION, LIMIT_REACHED),
         about="They open at `first_at`, and then every week at the same local time in `zone`,"
-        " `times` times in all. Everybody who sees the job sees its plans.",
+        " `times` times in all. Everyone who can see the job can see its plans.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
         """Plan seats to open, or to close if negative: 201."""
@@ -90,13 +90,13 @@ class PlannedSeatsDetail(Endpoint):
 
     @describes("get_planned_seats", Tag.JOBS, Action.SEE_JOBS, PlannedSeatsOut, tagged=True)
     def get(self, request: Request, job_id: UUID, planned_id: UUID) -> Response:
-        """Return one plan, while something of it is still to come."""
+        """Return one plan, as long as it has changes to come."""
         visible_job(caller_of(request), job_id)
         return endpoint_answer(request, planned_seats_out(read_planned_seats(job_id, planned_id)))
 
     @describes("cancel_planned_seats", Tag.JOBS, Action.CHANGE_RULES, None, status=204)
     def delete(self, request: Request, job_id: UUID, planned_id: UUID) -> Response:
-        """Cancel what is still to come of a plan: 204. Seats that have opened stay."""
+        """Cancel the remaining changes of a plan: 204. Seats that have opened stay."""
         caller, _facts = own_job(caller_of(request), job_id, Action.CHANGE_RULES)
         cancel_seats(job_id=job_id, planned_id=planned_id, actor=caller.actor)
         return Response(status=204)

@@ -92,7 +92,7 @@ class Jobs(Endpoint):
         Action.SEE_JOBS,
         PageOf[JobOut],
         parameters=(JOB_STATUS, SEARCH, EXTERNAL_ID, METADATA, *PAGED, fields_parameter(JobOut)),
-        about="Only its company sees a job here that is not OPEN, and can filter by its own"
+        about="Only its own company sees a job here that is not OPEN, and can filter by"
         " `external_id` and `metadata`.",
     )
     def get(self, request: Request) -> Response:
@@ -126,7 +126,7 @@ class Jobs(Endpoint):
         takes=(JobIn,),
         headers=("ETag",),
         refuses=(EXTERNAL_ID_TAKEN, INVALID_SCHEDULE, SANDBOX_FULL),
-        about="With `draw_at`, the order of everybody who applies until then is drawn by lot.",
+        about="With `draw_at`, the order of everyone who applies until then is drawn by lot.",
     )
     def post(self, request: Request) -> Response:
         """Create a job of the caller's company: 201."""

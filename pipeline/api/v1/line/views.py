@@ -165,10 +165,11 @@ class LineReplay(Endpoint):
         LineOut,
         tagged=True,
         parameters=(AS_OF, AS_OF_CAMEL, REPLAY_SEQ, REPLAY_LIMIT, CURSOR),
-        about="`active` and `pending` are on the first page only. For a very long line, "
-        "export the log instead: of a log of more than 5,000 events, a read of more than five "
-        "seconds is refused with 503 `UNAVAILABLE`, and only one of a company's long logs is read "
-        "at a time: 503 `BUSY`. Send again after both, but not after the third `UNAVAILABLE`.",
+        about="`active` and `pending` are on the first page only. For a very long line, export"
+        " the log instead. For a log of more than 5,000 events, a read of more than five"
+        " seconds is refused with 503 `UNAVAILABLE`; and only one long log per company is read"
+        " at a time, others get 503 `BUSY`. Send the request again after both, but not after"
+        " the third `UNAVAILABLE`.",
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event, or by default after the last event."""
@@ -228,8 +229,8 @@ def _line_etag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
     """Return the ETag of the people in a line: its log, its posting and its running times.
 
     Between two events, only the end of a cool-down, a deferral or a yes in advance changes a line,
-    so the number of those that run is enough. What the company attached to the people of the page
-    counts by itself.
+    so the number of those still running is enough. The company's own ids and texts on the page
+    count separately.
     """
     running = sum(
         output_if_ahead(end, seen.now) is not None

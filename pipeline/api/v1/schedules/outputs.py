@@ -19,7 +19,7 @@ NEXT_TIMES = 5
 
 
 class TaskScheduleOut(TypedDict):
-    """Work that is started repeatedly. `problem` says why it was switched off, if so."""
+    """Work that is started repeatedly. `problem` says why it was switched off, if it was."""
 
     id: UUID
     name: str

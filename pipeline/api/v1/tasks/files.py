@@ -52,8 +52,8 @@ class RefusedRowsFile(Endpoint):
         File((CSV,)),
         headers=("Content-Disposition",),
         about="Correct the rows, then import this file: its other columns are ignored. Do not"
-        " import the first file again: it would enter people again whose applications have ended"
-        " since. Any `Accept` will do.",
+        " import the first file again: that would add people again whose applications have"
+        " ended since. Any `Accept` works.",
     )
     def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
         """Return the rows that an import refused, with the reasons, as CSV."""
@@ -76,7 +76,7 @@ class OneTaskFile(Endpoint):
         File((CSV, "application/jsonl")),
         headers=("Content-Disposition",),
         about="Its id is in the result of the task that made it. It is kept for seven days. Any"
-        " `Accept` will do.",
+        " `Accept` works.",
     )
     def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
         """Return a file that was made for the company."""

@@ -162,7 +162,7 @@ class CancelTask(Endpoint):
         status=202,
         takes=(Nothing,),
         refuses=(INVALID_TRANSITION,),
-        about="A running task is asked to stop, and stopped by force if it does not.",
+        about="A running task is asked to stop, and is killed if it does not.",
     )
     def post(self, request: Request, task_id: UUID) -> Response:
         """Cancel a task: 202. Repeating it is harmless."""

@@ -18,7 +18,7 @@ def _webhook_description_input(**more: Any) -> Line:
 
 
 class WebhookIn(Shape):
-    """A new endpoint. Without types it is told of everything."""
+    """A new endpoint. Without types, it gets every event."""
 
     url = Line(max_length=LONGEST_URL)
     description = _webhook_description_input(default="")
@@ -35,6 +35,6 @@ class WebhookChangeIn(Shape):
 
 
 class RedeliverIn(Shape):
-    """Deliveries that were made at this time or later, and have failed, are sent again."""
+    """The start of the deliveries to send again: failed ones created at this time or later."""
 
     since = Moment()

@@ -1,4 +1,4 @@
-"""Answers about webhooks. A secret is in two of them only: when it is made."""
+"""Answers about webhooks. Only two of them contain a secret: those that create it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OffReason = Annotated[str, ("enum", tuple(WebhookEndpoint.OffReason.values))]
 
 
 class WebhookOut(TypedDict):
-    """An endpoint. No types: it is told of everything."""
+    """An endpoint. Without types, it gets every event."""
 
     id: UUID
     url: str

@@ -74,14 +74,15 @@ class Webhooks(Endpoint):
         headers=("Location",),
         about="The URL must be https and reachable from the internet. Only this answer shows the"
         " secret, and for five minutes a repetition under the same `Idempotency-Key`."
-        " Deliveries are signed as Standard Webhooks 1.0 says. They come at least once, and"
-        " in no guaranteed order: `seq` in the body says which event of a job came first. 409"
-        " `DUPLICATE_SUBMISSION` concerns the `Idempotency-Key`, not the URL: an endpoint was made"
-        " under it more than five minutes ago, or was changed since. It is `existing_id`; its"
-        " secret is not shown again. Without a key, the same URL twice makes two endpoints.",
+        " Deliveries are signed according to Standard Webhooks 1.0. They arrive at least once,"
+        " and in no guaranteed order: `seq` in the body says which event of a job came first. "
+        "409 `DUPLICATE_SUBMISSION` concerns the `Idempotency-Key`, not the URL: an endpoint"
+        " was created under it more than five minutes ago, or has been changed since. Its id is"
+        " `existing_id`; its secret is not shown again. Without a key, the same URL twice makes"
+        " two endpoints.",
     )
     def post(self, request: Request) -> Response:
-        """Create an endpoint: 201. It is told of what happens from now on."""
+        """Create an endpoint: 201. It gets events from now on."""
         company_id = authorize_company(caller_of(request), _MANAGE).company_id
         given = endpoint_body(request, WebhookIn)
         row, secret = create_webhook_endpoint(
@@ -105,7 +106,8 @@ class OneWebhook(Endpoint):
         _MANAGE,
         WebhookOut,
         takes=(WebhookChangeIn,),
-        about="What waits for an endpoint that is switched off fails, and can be sent again.",
+        about="Deliveries that wait for an endpoint that is switched off fail, and can be sent"
+        " again.",
     )
     def patch(self, request: Request, webhook_id: UUID) -> Response:
         """Change an endpoint, all or nothing; switch it on or off."""
@@ -119,7 +121,7 @@ class OneWebhook(Endpoint):
 
     @describes("delete_webhook", Tag.WEBHOOKS, _MANAGE, None, status=204)
     def delete(self, request: Request, webhook_id: UUID) -> Response:
-        """Delete an endpoint with its secrets: 204. What waits is not sent."""
+        """Delete an endpoint with its secrets: 204. Waiting deliveries are not sent."""
         caller = authorize_company(caller_of(request), _MANAGE)
         delete_webhook_endpoint(company_id=caller.company_id, endpoint_id=webhook_id)
         return Response(status=204)
@@ -137,12 +139,12 @@ class RotateSecret(Endpoint):
         NewWebhookOut,
         takes=(Nothing,),
         refuses=(DUPLICATE_SUBMISSION,),
-        about="Only the last two secrets sign. Under an `Idempotency-Key`, a repetition makes no"
-        " other secret: for five minutes it shows the same one again, then it gets 409"
+        about="Only the last two secrets sign. Under an `Idempotency-Key`, a repetition creates"
+        " no new secret: for five minutes it shows the same one again, then it gets 409"
         " `DUPLICATE_SUBMISSION`.",
     )
     def post(self, request: Request, webhook_id: UUID) -> Response:
-        """Make a new secret. For 24 hours the one before signs too."""
+        """Make a new secret. The previous one also signs for 24 hours."""
         caller = authorize_company(caller_of(request), _MANAGE)
         endpoint_body(request, Nothing)
         row, secret = rotate_endpoint_secret(
@@ -254,7 +256,7 @@ class RedeliverFailed(Endpoint):
         about="At most 100,000, the oldest first.",
     )
     def post(self, request: Request, webhook_id: UUID) -> Response:
-        """Send everything again that failed, of what was made since a time: 202 and the task."""
+        """Send every failed delivery again that was created since a time: 202 and the task."""
         caller = authorize_company(caller_of(request), _MANAGE)
         made = start_redelivering_webhooks(
             company_id=caller.company_id,

@@ -76,7 +76,7 @@ class AsyncJobs(AsyncResource):
         return self._client.items(f"/jobs/{job_id}/queue")
 
     async def pipeline(self, job_id: str) -> models.Pipeline:
-        """Return the job with everybody who holds a seat, and the front of the waitlist."""
+        """Return the job with everyone who holds a seat, and the front of the waitlist."""
         return cast(models.Pipeline, await self._client.call("GET", f"/jobs/{job_id}/pipeline"))
 
     async def summary(self, job_id: str) -> models.Summary:
@@ -100,7 +100,7 @@ class AsyncApplications(AsyncResource):
     """Applications."""
 
     def list(self, job_id: str, **filters: Any) -> AsyncIterator[models.Application]:
-        """Yield everybody who applied to a job, the latest first.
+        """Yield everyone who applied to a job, the latest first.
 
         `filters` are the parameters of the API: status, outcome, applied_after, metadata (a
         dictionary), search, sort, expand="decision" …

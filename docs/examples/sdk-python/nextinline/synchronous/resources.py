@@ -76,7 +76,7 @@ class Jobs(Resource):
         return self._client.items(f"/jobs/{job_id}/queue")
 
     def pipeline(self, job_id: str) -> models.Pipeline:
-        """Return the job with everybody who holds a seat, and the front of the waitlist."""
+        """Return the job with everyone who holds a seat, and the front of the waitlist."""
         return cast(models.Pipeline, self._client.call("GET", f"/jobs/{job_id}/pipeline"))
 
     def summary(self, job_id: str) -> models.Summary:
@@ -100,7 +100,7 @@ class Applications(Resource):
     """Applications."""
 
     def list(self, job_id: str, **filters: Any) -> Iterator[models.Application]:
-        """Yield everybody who applied to a job, the latest first.
+        """Yield everyone who applied to a job, the latest first.
 
         `filters` are the parameters of the API: status, outcome, applied_after, metadata (a
         dictionary), search, sort, expand="decision" …
