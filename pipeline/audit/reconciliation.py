@@ -94,7 +94,10 @@ def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
     if job.draw_at and job.awaits_draw and job.status in (JobStatus.OPEN, JobStatus.PAUSED):
         moments.append(job.draw_at)
     elif job.status == JobStatus.OPEN and job.seats_free:
-        moments += [row.held_until for row in waiting if row.held_until and row.is_verified]
+        # A seat stays free although someone may take it only while passes are left to be made; then
+        # the job is due at once.
+        last = job.last_event_at
+        moments += [max(row.held_until or last, last) for row in waiting if row.is_verified]
     due = min(moments, default=None)
     if job.is_test and due is not None:
         if job.seq >= MOST_SANDBOX_EVENTS:  # nothing happens in it any more

@@ -40,7 +40,8 @@ def admit(
 
     Misses, passes and a cool-down from earlier applications still count.
 
-    A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits.
+    A newcomer overtakes nobody: after settling, a seat is free only if nobody eligible waits, or
+    the walk to the next in line is unfinished, and then they join behind it.
     Nobody unverified gets a seat, and before a draw nobody does. An unverified application of the
     same person is taken over: it keeps its place and gets the new name. Does not write the line.
     Raises JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided.
@@ -54,7 +55,8 @@ def admit(
     new_id = application_id or uuid7()
     job.zones[new_id] = history.time_zone
     application = _new_application(job, history, new_id, applicant_id, name, verified=verified)
-    if not job.seats_free or application.eligible_at or not verified or job.awaits_draw:
+    no_seat = not job.seats_free or job.is_walk_unfinished or job.awaits_draw
+    if no_seat or application.eligible_at or not verified:
         move = Move.QUEUE
     elif job.policy.acknowledge_first_seat:
         move = Move.OFFER
@@ -136,8 +138,13 @@ def admit_as_verified(job: LockedJob, application: Application, *, actor: Actor)
 def offer_free_seat_on_admission(
     job: LockedJob, application: Application, *, cause_seq: int
 ) -> None:
-    """Offer a seat that is free in a settled line to a person who has just become eligible."""
+    """Offer a seat that is free in a settled line to a person who has just become eligible.
+
+    If the walk to the next in line is unfinished, it reaches this person in their turn.
+    """
     if job.status is not JobStatus.OPEN or not job.seats_free or job.awaits_draw:
+        return
+    if job.is_walk_unfinished:
         return
     if application.held_until and application.held_until > job.now:
         job.note_due(application.held_until)

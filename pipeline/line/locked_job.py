@@ -77,6 +77,11 @@ class LockedJob:
     announced_entries: list[LogEntry] = field(default_factory=list)
     # Whether this transaction writes tasks (`pipeline.line.follow_up`), and so wakes workers.
     wrote_tasks: bool = False
+    # Turns that this transaction has passed while it offered seats, and whether it stopped at the
+    # limit. Then people who come before others may still be waiting for a free seat, so nobody else
+    # gets it in this transaction.
+    turns_passed: int = 0
+    is_walk_unfinished: bool = False
     # Events that opened a seat in this change, oldest first. Each promotion takes one as its cause.
     freed_by: deque[int] = field(default_factory=deque)
 

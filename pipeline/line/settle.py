@@ -11,6 +11,7 @@ had run at every single deadline, because the passing of time is not an outage t
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from jobs.models import JobStatus
@@ -18,7 +19,7 @@ from pipeline.domain.errors import ClockMoving, SandboxFull
 from pipeline.domain.states import UNVERIFIED, EventType, Move, Status
 from pipeline.line import sql
 from pipeline.line.draw import draw_if_due
-from pipeline.line.fill import fill_seats
+from pipeline.line.fill import fill_seats, left_walk_unfinished, take_up_walk
 from pipeline.line.lock import locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
@@ -40,9 +41,10 @@ SANDBOX_JOB_FULL = (
 def settle_due(job: LockedJob, *, only_ends: bool = False) -> int:
     """Settle and write everything due at `job.now`, and return the number of events.
 
-    Leaves `next_due_at` exact. Does nothing for a closed job: the worker closes it out. Raises
-    ClockMoving and SandboxFull, in a sandbox only. `only_ends`: the caller only ends an application
-    or the job. A full job allows this, because the number of these events is limited.
+    Leaves `next_due_at` exact; it is now if one transaction cannot pass all the turns. Does
+    nothing for a closed job: the worker closes it out. Raises ClockMoving and SandboxFull, in a
+    sandbox only. `only_ends`: the caller only ends an application or the job. A full job allows
+    this, because the number of these events is limited.
     """
     if job.is_test:
         before = job.seq
@@ -69,16 +71,14 @@ def settle_each_instant(job: LockedJob) -> int:
     until, before = job.now, job.seq
     job.settles_until = until
     if job.is_due:
-        # The first instant after the last event, before which everything is settled. The job's row
-        # may have a later time (`database_due_at`).
-        since: Any = {"job": job.id, "now": job.last_event_at}
-        found = fetch_in_one_trip(sql.READ_NEXT_DEADLINE, sql.READ_NEXT_HELD, parameters=since)
-        job.next_due_at = min((at for ((at,),) in found if at), default=None)
+        job.next_due_at = _first_instant(job)
     for _ in range(MOST_INSTANTS):
         if job.seq >= MOST_SANDBOX_EVENTS or not job.next_due_at or job.next_due_at > until:
             break
         job.now = max(job.next_due_at, job.last_event_at)
         _settle_due_now(job)
+        if job.is_walk_unfinished:
+            break
     job.now = until
     if job.seq >= MOST_SANDBOX_EVENTS:
         job.next_due_at, job.is_full = None, True
@@ -90,8 +90,23 @@ def settle_each_instant(job: LockedJob) -> int:
     return job.seq - before
 
 
+def _first_instant(job: LockedJob) -> datetime | None:
+    """Return the first instant to settle after the last event, before which everything is settled.
+
+    The job's row may have a later time (`database_due_at`). If a seat is free, people may still
+    have turns to pass at the last event's own instant.
+    """
+    if job.status is JobStatus.OPEN and job.seats_free and job.people_waiting:
+        return job.last_event_at
+    since: Any = {"job": job.id, "now": job.last_event_at}
+    found = fetch_in_one_trip(sql.READ_NEXT_DEADLINE, sql.READ_NEXT_HELD, parameters=since)
+    return min((at for ((at,),) in found if at), default=None)
+
+
 def _settle_due_now(job: LockedJob) -> int:
     before = job.seq
+    if left_walk_unfinished(job):
+        take_up_walk(job)
     moment = {"job": job.id, "now": job.now}
     rows, next_deadline, planned = fetch_in_one_trip(
         sql.READ_DUE, sql.READ_NEXT_DEADLINE, sql.READ_DUE_SEATS, parameters=moment

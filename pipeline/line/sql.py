@@ -173,20 +173,20 @@ WHERE job_id = %(job)s AND next_at <= %(now)s ORDER BY next_at, id
 _eligible = """(eligible_at IS NULL OR eligible_at <= %(now)s)
       AND (not_before IS NULL OR not_before <= %(now)s) AND verify_by IS NULL"""
 
-# The first eligible people in line, with those among them who pass their turn and take no seat;
-# their time zones, and the first ticket that was skipped.
+# The first eligible people in line, and at most `passes` among them who pass their turn and take no
+# seat; their time zones, and the first ticket that was skipped.
 READ_NEXT_IN_LINE = f"""
 WITH taking AS MATERIALIZED (
     SELECT {_application} FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
       AND {_eligible} AND NOT pass_next
     ORDER BY ticket, tie LIMIT %(seats)s
-), next AS MATERIALIZED (SELECT {_application} FROM taking UNION ALL
+), next AS MATERIALIZED (SELECT {_application} FROM taking UNION ALL (
     SELECT {_application} FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST' AND {_eligible} AND pass_next
       AND ticket BETWEEN %(head)s AND (
           SELECT CASE WHEN count(*) < %(seats)s THEN {2**63 - 1} ELSE max(ticket) END FROM taking)
-)
+    ORDER BY ticket, tie LIMIT %(passes)s))
 SELECT {_application}, {_zone}, (
     SELECT min(ticket) FROM pipeline_application
     WHERE job_id = %(job)s AND status = 'WAITLIST'

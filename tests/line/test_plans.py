@@ -120,6 +120,7 @@ def parameters(job: UUID) -> dict[str, Any]:
             "now": hot.last_event_at,
             "head": hot.head_ticket,
             "seats": 2,
+            "passes": 1_001,
             "most": 50,
             "company": hot.company_id,
             "after": None,

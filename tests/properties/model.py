@@ -16,6 +16,7 @@ from uuid import UUID
 
 from tests.properties.contested import give_back
 from tests.properties.drawn import draw_if_due
+from tests.properties.passes import pass_that_opened
 from tests.properties.planned import Planned, Refused, change_planned
 from tests.properties.quiet import after_running
 from tests.properties.standing import Standing
@@ -44,6 +45,12 @@ class Model:
     draw_at: datetime | None = None
     drawn_at: datetime | None = None
     to_place: int = 0
+    # How many turns one change passes, how many it has passed, and whether more are left; then the
+    # seat is free until the next one, which goes on from the last pass.
+    most_passes: int = 1_000
+    walked: int = 0
+    stopped: bool = False
+    last_pass: int | None = None
     # The lot of an application in the draw that is the event of that seq: the seed is the log's.
     lot: Callable[[int, UUID], str] | None = None
 
@@ -155,12 +162,19 @@ class Model:
         return [p for p, end in zip(proved, ends, strict=True) if end <= self.now]
 
     def fill(self, cause: int | None = None) -> None:
-        while self.status == "OPEN" and self.free() and self.eligible() and not self.awaits_draw:
-            because = self.opened.pop(0) if self.opened else cause
-            promote(self, self.eligible()[0], because)
+        if self.status != "OPEN" or self.awaits_draw or self.stopped:
+            return
+        while self.free() and self.eligible():
+            who = self.eligible()[0]
+            if who.pass_next and self.walked >= self.most_passes:
+                self.stopped, self.last_pass = True, pass_that_opened(self)
+                return
+            self.walked += who.pass_next
+            promote(self, who, self.opened.pop(0) if self.opened else cause)
 
     def settle(self) -> None:
-        self.opened = []
+        self.opened = [self.last_pass] if self.last_pass and self.free() else []
+        self.walked, self.stopped, self.last_pass = 0, False, None
         if self.status != "CLOSED":
             for _, _, who in sorted(self.overdue()):
                 if who.status == "WAITLIST":

@@ -53,3 +53,10 @@ def pass_a_turn(model: Model, who: Standing, because: int | None = None) -> None
     seq = model.write("PASSED", who, before=before, after="WAITLIST", cause=because)
     if before == "WAITLIST" or model.free() > held:
         model.opened.insert(0, seq)
+
+
+def pass_that_opened(model: Model) -> int | None:
+    """Return the pass in line whose seat nobody has taken yet, if there is one."""
+    seq = model.opened[0] if model.opened else None
+    event, _, _, before, *_ = model.log[seq - 1] if seq else (None,) * 4
+    return seq if event == "PASSED" and before == "WAITLIST" else None

@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 
 from jobs.models import Job
 from pipeline.domain.states import Outcome, ReinstatementReason
+from pipeline.line import fill
 from pipeline.line import settle as line_settle
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.cancel_seats import cancel_seats
@@ -35,9 +36,9 @@ from pipeline.services.verify import verify
 from pipeline.services.withdraw import withdraw
 from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
 from tests.properties.contest_rules import ContestRules
+from tests.properties.drawn_policies import capacities, changes, policies
 from tests.properties.pass_rules import PassRules
 from tests.properties.planned import Planned, cancel, plan
-from tests.properties.quiet import NONE
 from tests.properties.standing import Standing
 from tests.properties.wishes import SERVICES, moments, names, wish
 from tests.support import factories
@@ -60,27 +61,6 @@ THOROUGH = settings(
     phases=[Phase.generate, Phase.shrink],
 )
 
-VALUES = {
-    "acknowledgment_window_seconds": [60, 90],
-    "acknowledge_first_seat": [False, True],
-    "penalty_places": [0, 1, 2, 5],
-    "max_decays": [0, 1, 3, None],
-    "cooldown_seconds": [1, 30, 3_600],
-    "max_passes": [0, 1, 2, 2],
-}
-# Whatever the time is, one of the first two is quiet now.
-QUIET = [
-    NONE | {"quiet_from": "18:00", "quiet_to": "08:00"},
-    NONE | {"quiet_from": "08:00", "quiet_to": "18:00", "quiet_weekends": True},
-    *[NONE] * 4,
-]
-policies = st.builds(
-    lambda quiet, rest: rest | quiet,
-    st.sampled_from(QUIET),
-    st.fixed_dictionaries({name: st.sampled_from(of) for name, of in VALUES.items()}),
-)
-changes = st.sampled_from([{name: value} for name, of in VALUES.items() for value in of] + QUIET)
-capacities = st.integers(1, 4)
 picks = st.integers(0, 9)
 rarely = st.sampled_from([False, False, False, True])
 SLICE = 3
@@ -95,9 +75,19 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
         super().__init__()
         self.planned: list[UUID] = []
 
-    @initialize(capacity=capacities, policy=policies, people=st.integers(0, 6))
-    def create(self, capacity: int, policy: dict[str, Any], people: int) -> None:
+    @initialize(
+        capacity=capacities,
+        policy=policies,
+        people=st.integers(0, 6),
+        most_passes=st.sampled_from([1, 2, 1_000]),
+    )
+    def create(
+        self, capacity: int, policy: dict[str, Any], people: int, most_passes: int = 1_000
+    ) -> None:
         self.begin(capacity, policy)
+        self.lowered = patch.object(fill, "MOST_PASSES", most_passes)
+        self.lowered.start()
+        self.model.most_passes = most_passes
         for _ in range(people):
             self.applies(factories.applicant().id, company=True)
 
@@ -148,6 +138,13 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
         for _ in range(1 + one_more):
             if who := self.pick(self.live("ACTIVE", "PENDING_ACKNOWLEDGMENT"), which):
                 self.leaves(who)
+
+    @rule(which=picks, people=st.integers(2, 5))
+    def several_pass_the_same_seat(self, which: int, people: int) -> None:
+        self.new_people_apply(people, verified=True)
+        for number, _ in enumerate(self.model.queue[:people]):
+            self.asks_to_pass(number, anyone=False, wanted=True)
+        self.a_seat_is_given_up(which, one_more=False)
 
     def leaves(self, who: Standing) -> None:
         actor = factories.as_applicant(who.person)
@@ -284,10 +281,13 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
         """Every history that went well ends with the job closed, and everyone closed out."""
         if not hasattr(self, "model"):
             return
-        if self.agrees:
-            self.company_opens_pauses_or_closes("CLOSED")
-            while self.live("WAITLIST", "PENDING_ACKNOWLEDGMENT"):
-                self.settles(touch=False)
+        try:
+            if self.agrees:
+                self.company_opens_pauses_or_closes("CLOSED")
+                while self.live("WAITLIST", "PENDING_ACKNOWLEDGMENT"):
+                    self.settles(touch=False)
+        finally:
+            self.lowered.stop()
         Job.objects.filter(id=self.job_id).update(next_due_at=None)
 
 

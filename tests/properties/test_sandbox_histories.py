@@ -19,16 +19,10 @@ from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 from jobs.models import Company
 from pipeline.line.company_clock import read_company_clock
 from pipeline.models import Event
+from tests.properties.drawn_policies import capacities, policies
 from tests.properties.model import Model
 from tests.properties.saved_receipts import SavedReceipts
-from tests.properties.test_random_histories import (
-    QUICK,
-    THOROUGH,
-    History,
-    capacities,
-    picks,
-    policies,
-)
+from tests.properties.test_random_histories import QUICK, THOROUGH, History, picks
 from tests.support import factories
 from tests.support.lottery import lottery
 from tests.support.sandboxes import advance, sandbox
