@@ -46,6 +46,7 @@ def oldest(priority: int) -> str:
     return f'tasks_oldest_pending_seconds{{priority="{priority}"}}'
 
 
+LIVE = "/health/live"
 DEAD, OPEN = 'tasks_dead{type="a@1"}', 'tasks_breaker_open{type="a@1"}'
 PENDING = 'tasks_pending{type="a@1",priority="0"}'
 CASES = {
@@ -80,7 +81,7 @@ CASES = {
     "BreakerOpen": Case({OPEN: "1x120"}, {OPEN: "0x9 1x18 0x120"}),
     "BacklogGrows": Case({PENDING: "9000+100x120"}, {PENDING: "30000-10x120"}),
     "ErrorsInAnswers": Case(
-        {answers(200): "0+97x120", answers(500): "0+3x120"},
+        {answers(200): "0+97x120", answers(500): "0+3x120", answers(200, LIVE): "0+900x120"},
         {
             answers(200): "0+99x120",
             answers(500): "0+1x120",
