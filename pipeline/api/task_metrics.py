@@ -16,6 +16,7 @@ from tasks.stats.site import (
     site_dead_depth,
     site_depth,
     site_enqueued,
+    site_failing_seconds,
     site_oldest_age_seconds,
     site_open_breakers,
     site_open_owner_breakers,
@@ -41,6 +42,12 @@ def task_metric_families() -> Iterator[Metric]:
         {(str(priority),): age for priority, age in site_oldest_age_seconds().items()},
     )
     yield _task_metric_gauge(
+        "tasks_failing_seconds",
+        "How long ago an unfinished task failed for the first time, at the most.",
+        ["type"],
+        _metric_by_task_type(site_failing_seconds()),
+    )
+    yield _task_metric_gauge(
         "tasks_running", "Tasks claimed by workers.", ["type"], _metric_by_task_type(site_running())
     )
     yield _task_metric_gauge(
@@ -61,11 +68,9 @@ def task_metric_families() -> Iterator[Metric]:
         ["type"],
         _metric_by_task_type(site_open_owner_breakers()),
     )
+    alive = site_workers_alive()
     yield _task_metric_gauge(
-        "task_workers",
-        "Workers seen within the last minute.",
-        [],
-        {(): site_workers_alive()},
+        "task_workers", "Workers seen within the last minute.", [], {(): alive}
     )
     yield from _task_run_metric_families()
     yield _task_metric_gauge(

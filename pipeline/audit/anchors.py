@@ -85,7 +85,7 @@ def problems_with_anchors(
     """
     anchors: dict[UUID, list[Anchor]] = defaultdict(list)
     problems = []
-    for anchor, problem in _read_anchors(path, _public_anchor_key(key_path)):
+    for anchor, problem in _read_anchors(path, public_anchor_key(key_path)):
         if problem:
             problems.append(problem)
         elif anchor and (not job_ids or anchor.job_id in job_ids):
@@ -136,12 +136,12 @@ def _end_of_anchor_file(file: int, key: Ed25519PublicKey) -> tuple[bytes, list[A
         reader.seek(max(0, size - TAIL_BYTES))
         whole, _, rest = reader.read().rpartition(b"\n")
     lines = whole.split(b"\n") if whole or size > len(rest) else []
-    rest_is_whole = bool(rest) and not _parse_anchor(rest, key)[2]  # only the line's end is missing
+    rest_is_whole = bool(rest) and not parse_anchor(rest, key)[2]  # only the line's end is missing
     if rest_is_whole:
         lines.append(rest)
     recent: list[Anchor] = []
     for line in reversed(lines):
-        anchor, _, problem = _parse_anchor(line, key)
+        anchor, _, problem = parse_anchor(line, key)
         if problem and not recent:
             raise BadAnchors(
                 f"its last line {problem}. Nothing was written. Keep the file, find out who changed"
@@ -201,7 +201,7 @@ def _read_anchors(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | 
     try:
         with path.open("rb") as file:
             for number, line in enumerate((each.rstrip(b"\n") for each in file), start=1):
-                anchor, previous, problem = _parse_anchor(line, key)
+                anchor, previous, problem = parse_anchor(line, key)
                 if previous != before and not problem:
                     yield None, f"lines before line {number} of the anchors are missing or changed"
                 yield anchor, problem and f"line {number} of the anchors {problem}"
@@ -210,7 +210,7 @@ def _read_anchors(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | 
         raise BadAnchors(f"Cannot read {path}: {error.strerror}.") from None
 
 
-def _parse_anchor(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, str]:
+def parse_anchor(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str, str]:
     """Return a line's anchor, the hash of the line before it, and its fault, if any."""
     try:
         facts = json.loads(line)
@@ -281,7 +281,7 @@ def _put_anchor_key(path: Path, content: bytes, *, mode: int) -> None:
     sync_anchor_folder(path.parent)
 
 
-def _public_anchor_key(path: Path) -> Ed25519PublicKey:
+def public_anchor_key(path: Path) -> Ed25519PublicKey:
     """Read a public key, or the public half of a private one. Raises BadAnchors."""
     try:
         content = path.read_bytes()

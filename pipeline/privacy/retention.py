@@ -22,21 +22,32 @@ from pipeline.privacy.erase import erase_person
 security = logging.getLogger("security")
 
 BATCH = 200
-# The shortest possible term is for the index; the job's own term decides. Jobs of a sandbox whose
-# clock was moved go by that clock.
+UNDER_ONE_LOCK = 25  # applications; everyone who applies to the job waits in the meantime
+# In any order, so that the search ends with a full batch. Most jobs keep data for the usual
+# term: what ended since then is read only for jobs with a shorter term. The shortest possible term
+# is for the index; the job's own term decides. Jobs of a sandbox whose clock was moved go by that
+# clock.
 _DUE = """
 WITH ended AS (
     SELECT live.*, statement_timestamp() AS now
     FROM pipeline_application live JOIN jobs_job job ON job.id = live.job_id
-    WHERE live.status = 'INACTIVE' AND live.name <> %(erased)s
+    WHERE live.status = 'INACTIVE' AND live.name <> %(erased)s{among}
+      AND live.ended_at < statement_timestamp() - make_interval(days => %(usual)s)
+      AND job.clock_offset_seconds = 0
+    UNION ALL
+    SELECT live.*, statement_timestamp()
+    FROM jobs_retention less JOIN jobs_job job ON job.id = less.job_id
+    JOIN pipeline_application live ON live.job_id = job.id
+    WHERE less.keep_days < %(usual)s AND live.status = 'INACTIVE' AND live.name <> %(erased)s{among}
+      AND live.ended_at >= statement_timestamp() - make_interval(days => %(usual)s)
       AND live.ended_at < statement_timestamp() - make_interval(days => %(least)s)
       AND job.clock_offset_seconds = 0
     UNION ALL
-    SELECT moved.*, statement_timestamp() + make_interval(secs => job.clock_offset_seconds)
+    SELECT live.*, statement_timestamp() + make_interval(secs => job.clock_offset_seconds)
     FROM jobs_company sandbox JOIN jobs_job job ON job.company_id = sandbox.id
-    JOIN pipeline_application moved ON moved.job_id = job.id
+    JOIN pipeline_application live ON live.job_id = job.id
     WHERE sandbox.clock_offset_seconds > 0 AND job.clock_offset_seconds > 0
-      AND moved.status = 'INACTIVE' AND moved.name <> %(erased)s
+      AND live.status = 'INACTIVE' AND live.name <> %(erased)s{among}
 )
 SELECT ended.job_id, ended.id, ended.applicant_id
 FROM ended LEFT JOIN jobs_retention kept ON kept.job_id = ended.job_id
@@ -46,9 +57,10 @@ WHERE ended.ended_at < ended.now - make_interval(days => coalesce(kept.keep_days
       SELECT FROM pipeline_contest asked
       WHERE asked.application_id = ended.id AND asked.answer = ''
   )
-  AND (%(ids)s::uuid[] IS NULL OR ended.id = ANY(%(ids)s::uuid[]))
-ORDER BY ended.ended_at LIMIT %(batch)s
+LIMIT %(batch)s
 """
+_ALL_DUE = _DUE.format(among="")
+_DUE_AMONG = _DUE.format(among=" AND live.id = ANY(%(ids)s)")
 
 
 class Due(NamedTuple):
@@ -82,7 +94,9 @@ def end_retention() -> int:
     """
     due = _due_for_retention_end()
     for job_id in dict.fromkeys(row.job_id for row in due):
-        _end_retention_of(job_id, [row.application_id for row in due if row.job_id == job_id])
+        ids = [row.application_id for row in due if row.job_id == job_id]
+        for start in range(0, len(ids), UNDER_ONE_LOCK):
+            _end_retention_of(job_id, ids[start : start + UNDER_ONE_LOCK])
     applications = Application.objects.filter(applicant_id=OuterRef("id"))
     tokens = ApplicantToken.objects.filter(
         applicant_id=OuterRef("id"), revoked_at=None, expires_at__gt=Now()
@@ -99,11 +113,11 @@ def _due_for_retention_end(ids: Collection[UUID] | None = None) -> list[Due]:
         "erased": ERASED_NAME,
         "least": Retention.LEAST_DAYS,
         "usual": Retention.USUAL_DAYS,
-        "ids": None if ids is None else list(ids),
+        "ids": list(ids or []),
         "batch": BATCH,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_DUE, values)
+        cursor.execute(_ALL_DUE if ids is None else _DUE_AMONG, values)
         return [Due(*row) for row in cursor.fetchall()]
 
 

@@ -79,6 +79,11 @@ class Task(models.Model):
             ),
             models.Index(fields=["type"], name="tasks_held", condition=Q(status__in=HELD)),
             models.Index(
+                fields=["type", "attempt"],
+                name="tasks_failing",
+                condition=Q(status="PENDING", parked=False, attempt__gt=0),
+            ),
+            models.Index(
                 fields=["finished_at"],
                 name="tasks_finished",
                 condition=Q(finished_at__isnull=False),

@@ -13,6 +13,8 @@ from tasks.sql.queues import LANES
 # A worker without a heartbeat for this long counts as gone.
 ALIVE_SECONDS = 60.0
 BACKLOG_CACHE_SECONDS = 1.0
+# Of each type, at most this many failing tasks are read: those with the most attempts.
+MOST_FAILING = 100
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,27 @@ def site_oldest_age_seconds() -> dict[int, float]:
         "    AND run_after <= statement_timestamp() ORDER BY run_after LIMIT 1) t GROUP BY 1"
     )
     return dict(rows)
+
+
+def site_failing_seconds() -> dict[str, float]:
+    """Return by type how long ago the first attempt of an unfinished task failed, at the most.
+
+    Parked tasks are left out, as above. Errors from before a replay do not count.
+    """
+    return dict(
+        _site_rows(
+            "SELECT k.key || '@' || k.version, extract(epoch FROM statement_timestamp()"
+            "  - min((t.errors -> -t.failed ->> 'at')::timestamptz))::float8"
+            " FROM tasks_tasktype k CROSS JOIN LATERAL ("
+            "  (SELECT errors, attempt::int AS failed FROM tasks_task"
+            "   WHERE status = 'PENDING' AND NOT parked AND attempt > 0 AND type_id = k.id"
+            "   ORDER BY attempt DESC LIMIT %s)"
+            "  UNION ALL SELECT errors, attempt - 1 FROM tasks_task"
+            "   WHERE status IN ('RUNNING', 'CANCELLING') AND attempt > 1 AND type_id = k.id) t"
+            " WHERE t.errors -> -t.failed ->> 'at' IS NOT NULL GROUP BY 1",
+            [MOST_FAILING],
+        )
+    )
 
 
 def site_running() -> dict[str, int]:

@@ -76,17 +76,6 @@ def test_settings_that_others_can_read_are_a_problem(settings: Any, tmp_path: Pa
     assert (level, advice) == ("problem", f"Run chmod 600 {file}.")
 
 
-def test_anchors_that_cannot_be_written_are_a_problem(settings: Any, tmp_path: Path) -> None:
-    assert only("anchors")[0] == "ok"
-    (tmp_path / "file").touch()
-    settings.ANCHOR_FILE = tmp_path / "file" / "anchors.jsonl"
-
-    level, message, advice = only("anchors")
-
-    assert (level, "ANCHOR_FILE cannot be written" in message) == ("problem", True)
-    assert "--skip anchors" in advice
-
-
 @pytest.mark.parametrize(("megabytes", "level"), [(100, "problem"), (900, "warning")])
 def test_a_disk_that_is_nearly_full_is_noticed(
     monkeypatch: pytest.MonkeyPatch, megabytes: int, level: str

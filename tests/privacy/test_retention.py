@@ -82,6 +82,19 @@ def test_many_ends_of_one_job_hold_its_lock_for_no_more_statements_than_one() ->
     assert taken[0] == taken[1] <= 16
 
 
+def test_a_lock_is_held_for_a_limited_number_of_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.privacy.retention.UNDER_ONE_LOCK", 2)
+    job_id = factories.job(capacity=20)
+    rows = [rejected(factories.applicant(), job_id) for _ in range(5)]
+
+    with CaptureQueriesContext(connection) as queries:
+        assert end_retention() == 5
+
+    locks = [each["sql"] for each in queries if "FOR NO KEY UPDATE" in each["sql"]]
+    assert len([sql for sql in locks if "jobs_job" in sql]) == 3
+    assert all(factories.fresh(row).applicant.is_erased for row in rows)
+
+
 @pytest.mark.parametrize(("days_ago", "erased"), [(729, 0), (731, 1)])
 def test_a_job_without_a_setting_keeps_it_for_two_years(
     zelda: Applicant, days_ago: int, erased: int

@@ -69,7 +69,7 @@ def serving(
             stderr=said,
         )
         try:
-            _wait_until_it_answers(port, process, log)
+            wait_until_it_answers(port, process, log)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
@@ -85,7 +85,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         raise
 
 
-def _wait_until_it_answers(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_it_answers(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_SECONDS)

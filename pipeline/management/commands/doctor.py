@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipeline.management.doctor import (
+    anchor_findings,
     background_findings,
     database_findings,
     machine_findings,
@@ -27,7 +28,7 @@ ALWAYS: dict[str, Check] = {
     "static files": machine_findings.machine_static_file_findings,
     "time zones": machine_findings.machine_time_zone_findings,
     "disk": machine_findings.machine_disk_findings,
-    "anchors": machine_findings.machine_anchor_findings,
+    "anchors": anchor_findings.anchor_file_findings,
 }
 # Left out if the database cannot be reached.
 IN_DATABASE: dict[str, Check] = {
@@ -45,9 +46,10 @@ IN_TABLES: dict[str, Check] = {
     "workers": background_findings.background_worker_findings,
     "line": background_findings.background_settlement_findings,
     "tasks": background_findings.background_task_findings,
+    "anchors": anchor_findings.anchor_findings,  # in the place of the one above
     "devices": site_findings.site_device_findings,
 }
-CAN_BE_SKIPPED = [*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]
+CAN_BE_SKIPPED = list(dict.fromkeys([*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]))
 
 
 class Command(BaseCommand):

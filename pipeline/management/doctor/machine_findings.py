@@ -1,8 +1,7 @@
-"""Findings about this machine: disk, time zones, static files, secrets and anchor files."""
+"""Findings about this machine: disk, time zones, static files and secrets."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import zoneinfo
@@ -83,25 +82,6 @@ def machine_static_file_findings() -> Iterator[Finding]:
         )
     else:
         yield found_ok(f"{count(len(names), 'static file is', 'static files are')} collected.")
-
-
-def machine_anchor_findings() -> Iterator[Finding]:
-    """Check that this process can write the anchors, and that nobody else can read their key."""
-    path, key = settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE
-    for name, file in (("ANCHOR_FILE", path), ("ANCHOR_KEY_FILE", key)):
-        # The first anchor creates the file, and the folder with its parents.
-        there = next(each for each in (file, *file.parents) if each.exists())
-        if not os.access(there, os.W_OK) or (there != file and not there.is_dir()):
-            yield found_problem(
-                f"{name} cannot be written: {file}.",
-                "Give the task workers' user this path, or set another. On a machine without task"
-                " workers, add --skip anchors.",
-            )
-            return
-    if not path.exists():
-        yield found_ok(f"No anchor has been written to {path} yet.")
-        return
-    yield found_ok(f"Anchors are written to {path}, {path.stat().st_size // 1_000} kB so far.")
 
 
 def machine_secret_findings() -> Iterator[Finding]:

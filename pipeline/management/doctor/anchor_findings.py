@@ -1,0 +1,88 @@
+"""Findings about the anchors: the heads of the logs, noted in a file outside the database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.conf import settings
+
+from pipeline.audit.anchors import BadAnchors
+from pipeline.audit.last_anchor import LastAnchor, logs_grew_after_anchor, read_last_anchor
+from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
+
+# A task worker writes anchors every five minutes.
+LATE = timedelta(hours=1)
+
+
+def anchor_findings() -> Iterator[Finding]:
+    """Check the file as `anchor_file_findings` does, and that it keeps up with the logs."""
+    found = list(anchor_file_findings())
+    yield from found
+    if any(finding.advice for finding in found):
+        return
+    last = _last_anchor_in_settings()
+    if not logs_grew_after_anchor(last and last.anchor, before=LATE):
+        return
+    noted = f"since the last anchor, from {last.anchor.at}" if last and last.anchor else "so far"
+    yield found_warning(
+        f"Anchors are late: the logs grew over an hour ago, but no anchor was written {noted}.",
+        "Is a task worker running? See manage.py tasks list --type log.anchor. If several machines"
+        " have task workers, the newest anchors can be on another one. On a machine without task"
+        " workers, add --skip anchors.",
+    )
+
+
+def anchor_file_findings() -> Iterator[Finding]:
+    """Check that this process can write the anchors, and that the last line is as it was signed."""
+    path, key = settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE
+    for name, file in (("ANCHOR_FILE", path), ("ANCHOR_KEY_FILE", key)):
+        # The first anchor creates the file, and the folder with its parents.
+        there = next(each for each in (file, *file.parents) if each.exists())
+        if not os.access(there, os.W_OK) or (there != file and not there.is_dir()):
+            yield found_problem(
+                f"{name} cannot be written: {file}.",
+                "Give the task workers' user this path, or set another. On a machine without task"
+                " workers, add --skip anchors.",
+            )
+            return
+    try:
+        last = _last_anchor_in_settings()
+    except BadAnchors as error:
+        yield found_problem(
+            f"The anchors cannot be examined: {error}",
+            "Put back the file and the key that belong together, or move both away but keep them.",
+        )
+        return
+    if last is None or last == LastAnchor(None, "", is_cut_off=False):
+        yield found_ok(f"No anchor has been written to {path} yet.")
+    else:
+        yield _last_anchor_finding(last)
+
+
+def _last_anchor_in_settings() -> LastAnchor | None:
+    """Return the end of the file; None if there is no file. Raises BadAnchors."""
+    if not settings.ANCHOR_FILE.exists():
+        return None
+    return read_last_anchor(settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE)
+
+
+def _last_anchor_finding(last: LastAnchor) -> Finding:
+    path = settings.ANCHOR_FILE
+    if last.fault:
+        return found_problem(
+            f"The last line of the anchors {last.fault}, so none is written any more: {path}.",
+            "Keep the file, find out who changed it, and move it away: a new one then begins with"
+            " the heads of all logs.",
+        )
+    before = (
+        f"The last whole anchor is from {last.anchor.at}." if last.anchor else "It is the first."
+    )
+    if last.is_cut_off:
+        return found_warning(
+            f"The last line of the anchors is cut off, as by a crash: {path}. {before}",
+            "The next run of log.anchor replaces it. If this line stays, is a task worker running?",
+        )
+    kilobytes = path.stat().st_size // 1_000
+    return found_ok(f"Anchors are written to {path}, {kilobytes} kB so far. {before}")
