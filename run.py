@@ -9,7 +9,7 @@
                            the kills, run.py test --long tests/faults/line tests/faults/whole_site
        --coverage          also measure which lines and branches of the product the tests run,
                            and fail below the floor in pyproject.toml
-       -n 0                run one test at a time, for a debugger (default: four at a time)
+       -n 0                run one test at a time, for a debugger (default: 4 at a time)
   python3 run.py check     check format, lint, templates, spelling, layers, migrations and types,
                            without a database; --fix formats, and fixes what it can
 
@@ -44,7 +44,8 @@ CUT_OFF = ROOT / ".local" / "installing"  # exists during an install and after a
 RUNTIME = ROOT / "requirements-embedded.txt"  # includes requirements.txt
 TESTS = ROOT / "requirements-dev.txt"  # includes both others
 COVERAGE = ["--cov", "--cov-report=term:skip-covered"]
-FOUR_AT_A_TIME = ["-n", "4", "--dist", "worksteal"]  # many tests only wait
+TESTS_AT_A_TIME = 4  # even on two cores, because many tests only wait
+FAST_TESTS_AT_A_TIME = 3  # few of these wait
 
 OLDEST_PYTHON = (3, 11)
 TICK_SECONDS = 1
@@ -71,7 +72,7 @@ def main(arguments: list[str]) -> None:
 
 
 def pytest_options(options: list[str]) -> list[str]:
-    """Return the options for pytest: four tests at a time unless `options` say otherwise."""
+    """Return the options for pytest: several tests at a time unless `options` say otherwise."""
     chosen = any(
         option in ("--pdb", "--trace", "no:xdist", "-pno:xdist")
         or option.startswith(("-n", "--numprocesses", "--dist"))
@@ -79,7 +80,9 @@ def pytest_options(options: list[str]) -> list[str]:
     )
     coverage = COVERAGE if "--coverage" in options else []
     rest = [option for option in options if option != "--coverage"]
-    return [*([] if chosen else FOUR_AT_A_TIME), *coverage, *rest]
+    at_a_time = FAST_TESTS_AT_A_TIME if "--fast" in options else TESTS_AT_A_TIME
+    parallel = [] if chosen else ["-n", str(at_a_time), "--dist", "worksteal"]
+    return [*parallel, *coverage, *rest]
 
 
 def up_options(arguments: list[str]) -> list[str]:

@@ -31,7 +31,7 @@ def site_with(tmp_path: Path) -> Iterator[Callable[[str], str]]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
 
         def write_page(body: str) -> str:
             page = f"<!doctype html><link rel=icon href=data:,><h1>Work with us</h1>{body}"

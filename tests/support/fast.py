@@ -12,20 +12,28 @@ TESTS = Path(__file__).resolve().parents[1]
 # Folders whose tests drive a browser, kill processes, or try very many cases.
 MARKS_OF_FOLDERS = {
     "browser": "browser",
+    "deploy": "slow",  # other programs examine what is in `deploy/`
     "faults": "faults",
     "races": "faults",
     "tasks/end_to_end": "faults",
     "properties": "slow",
 }
 MARKS_OF_FILES = {
+    "api/test_encoding.py": "slow",
     "api/test_sdk_retries.py": "faults",
     "api/test_sdks.py": "faults",
+    "background/test_demo_types.py": "faults",
     "config/test_deployment.py": "faults",
     "config/test_error_reports.py": "faults",
     "config/test_static_files.py": "faults",
     "house/test_run.py": "faults",
     "house/test_run_installs.py": "faults",
     "house/test_suite.py": "faults",
+    "management/test_demo.py": "slow",
+    "management/test_keep_up.py": "faults",
+    "management/test_supervisor.py": "faults",
+    "server/test_head_time.py": "slow",
+    "server/test_slow_readers.py": "slow",
     "webhooks/test_fairness.py": "slow",
     "webhooks/test_memory.py": "faults",
 }
@@ -74,8 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(LONGEST_SECONDS))
     if not config.getoption("--fast"):
         return
-    left_out = [item for item in items if any(map(item.get_closest_marker, LEFT_OUT))]
-    items[:] = [item for item in items if not any(map(item.get_closest_marker, LEFT_OUT))]
+    left_out = [item for item in items if _is_left_out(item)]
+    items[:] = [item for item in items if not _is_left_out(item)]
     config.hook.pytest_deselected(items=left_out)
 
 
@@ -84,7 +92,18 @@ def pytest_terminal_summary(
 ) -> None:
     """Say what --fast leaves out."""
     if config.getoption("--fast"):
-        terminalreporter.write_line(f"--fast left out the tests marked: {', '.join(LEFT_OUT)}")
+        terminalreporter.write_line(
+            f"--fast left out the tests marked: {', '.join(LEFT_OUT)};"
+            " and took one random history of each kind"
+        )
+
+
+def _is_left_out(item: pytest.Item) -> bool:
+    """Of the seeds of a random history, the first one stays."""
+    if any(map(item.get_closest_marker, LEFT_OUT)):
+        return True
+    case = getattr(item, "callspec", None)
+    return case is not None and case.indices.get("seed", 0) > 0
 
 
 def _mark_of(path: Path) -> str | None:

@@ -70,7 +70,7 @@ class Receiver:
         if context:
             self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.scheme = "https" if context else "http"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def port(self) -> int:
