@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
-from pipeline.domain.states import DECISIONS, Actor, EventType, Outcome, Reason, Status
+from pipeline.domain.states import DECISIONS, Actor, EventType, Outcome, Reason
 from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_move
@@ -30,13 +30,14 @@ def remove(
     """End an application as REMOVED, REJECTED or HIRED. A freed seat goes to the next in line.
 
     `reason` is a code and goes into the log. `note` is free text, stored where it can be erased.
-    `request_id` identifies the company's request: repeating it is harmless. Raises IllegalMove
+    `request_id` identifies the company's request: repeating it is harmless, even if the person has
+    got their place back since. Raises IllegalMove
     (HIRED is possible only from ACTIVE), ApplicationNotFound.
     """
     job = lock_job_of(application_id)
     settle_due(job, only_ends=True)
     application = job.application(application_id)
-    if request_id and application.status == Status.INACTIVE:
+    if request_id:
         ended = Event.objects.filter(application_id=application.id, event=EventType.REMOVED)
         if ended.filter(data__request=str(request_id)).exists():
             return application

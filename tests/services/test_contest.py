@@ -47,12 +47,13 @@ def answer(
     )
 
 
-def end(application: Application, outcome: Outcome = Outcome.REJECTED) -> None:
+def end(application: Application, outcome: Outcome = Outcome.REJECTED, **more: Any) -> None:
     remove(
         application_id=application.id,
         outcome=outcome,
         actor=factories.RECRUITER,
         reason=Reason.NOT_A_MATCH,
+        **more,
     )
 
 
@@ -146,6 +147,25 @@ def test_a_decision_on_somebody_who_waits_is_taken_back(outcome: Outcome) -> Non
     assert factories.line(job_id) == [first.id, second.id, newcomer.id]
     assert "missed" not in back.data
     assert_line_is_sound(job_id)
+
+
+@pytest.mark.parametrize("seated", [True, False])
+def test_a_repeated_decision_does_not_end_an_application_that_got_its_place_back(
+    seated: bool,
+) -> None:
+    job_id = factories.job()
+    person = factories.applications(job_id, 2)[0 if seated else 1]
+    request = uuid4()
+    end(person, request_id=request)
+    answer(ask(person))
+
+    end(person, request_id=request)
+
+    assert factories.status_of(person) == "WAITLIST"
+    assert factories.event_names(job_id).count("REMOVED") == 1
+    assert_line_is_sound(job_id)
+    end(person, request_id=uuid4())
+    assert factories.status_of(person) == "REJECTED"
 
 
 @pytest.mark.parametrize("confirms", [True, False])
