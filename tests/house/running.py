@@ -41,7 +41,7 @@ def tree() -> Iterator[Path]:
     for name in SOURCES:
         shutil.copy(ROOT / name, path)
     for name in PACKAGES:
-        shutil.copytree(ROOT / name, path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, path / name)
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

@@ -48,7 +48,7 @@ def running() -> Iterator[tuple[Path, int]]:
     for name in SOURCES:
         shutil.copy(ROOT / name, folder)
     for name in PACKAGES:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name)
     shutil.copytree(ROOT / "docs" / "examples", folder / "docs" / "examples")
     (folder / ".venv").symlink_to(sys.prefix)
     up = Up(folder)

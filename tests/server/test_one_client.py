@@ -40,7 +40,7 @@ from tests.support.server import ServeModule, serving
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 # How long the attack lasts, and how many wait in the line that it reads.
-ATTACK_SECONDS = float(os.environ.get("ATTACK_SECONDS", "12"))
+ATTACK_SECONDS = float(os.environ.get("ATTACK_SECONDS", "6"))
 ATTACK_PEOPLE = int(os.environ.get("ATTACK_PEOPLE", "6000"))
 # What may be added to three times the value of a server that nobody attacks.
 FLOOR_SECONDS = 0.4

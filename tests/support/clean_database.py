@@ -176,6 +176,7 @@ def _own_connection_for_long_tests(request: pytest.FixtureRequest) -> Iterator[N
     Playwright's loop counts as running in this thread.
     """
     is_long = any(map(request.node.get_closest_marker, ("slow", "browser")))
+    is_long &= not connection.in_atomic_block
     if is_long:
         connection.close()
     yield
