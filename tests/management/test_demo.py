@@ -18,6 +18,7 @@ from django.db import connection
 from jobs.models import Company, Job
 from pipeline.audit.verify import verify_job
 from pipeline.database.instants import database_now
+from pipeline.domain.states import ActorKind
 from pipeline.management.demo import clock as clocks
 from pipeline.management.demo import moving, seed
 from pipeline.management.demo.clock import simulated_clock
@@ -83,7 +84,10 @@ def test_the_demo_has_a_past_of_eight_weeks_that_verifies(settings: Any) -> None
     assert min(days) <= (now - timedelta(days=55)).date()
     ended = Counter(Application.objects.values_list("outcome", flat=True))
     assert min(ended[each] for each in ("HIRED", "REJECTED", "WITHDRAWN", "LAPSED")) >= 3
-    hours = Counter(at.hour for at in events.filter(event="APPLIED").values_list("at", flat=True))
+    # Imports have no rhythm, and whoever comes on the last day may come at the hour of the test.
+    by_themselves = events.filter(event="APPLIED", actor_kind=ActorKind.APPLICANT)
+    applied = by_themselves.filter(at__lt=now - timedelta(days=1))
+    hours = Counter(at.hour for at in applied.values_list("at", flat=True))
     assert sum(hours[hour] for hour in range(1, 6)) < sum(hours[hour] for hour in range(8, 13)) / 5
     runs = ImportRun.objects.order_by("finished_at")
     assert [(run.accepted, run.refused, run.ending) for run in runs] == [
