@@ -25,7 +25,7 @@ from tests.support.accounts import member_of
 from tests.support.crowd import crowd
 from tests.support.plans import MODES, plan_of
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 OLDEST_FIRST, NEWEST_FIRST = ORDERS["applied_at"], ORDERS["-applied_at"]
 SIZE, EVERY, WORDS = 20_000, 400, 100
@@ -77,10 +77,14 @@ class Scene:
             assert len(page.rows) == 20
 
 
-@pytest.fixture
-def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(marked_applications, "MOST_MARKED", 100)  # 51 are few, 201 are not
+@pytest.fixture(scope="module")
+def scene(kept_database: None) -> Scene:
     return Scene()
+
+
+@pytest.fixture(autouse=True)
+def _few_are_51_and_not_201(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marked_applications, "MOST_MARKED", 100)
 
 
 def test_the_few_with_a_tag_or_an_assignee_are_found_wherever_they_stand(scene: Scene) -> None:

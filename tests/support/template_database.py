@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.test.utils import setup_databases, teardown_databases
 
 from pipeline.database.file_locks import hold_file_lock
 from tests.support.clean_database import (
@@ -28,18 +29,26 @@ PREFIX = "migrated_"
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
-    """Make the test database. Let tests empty the log; UPDATE and DELETE stay refused."""
+def django_db_setup(
+    django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: Any
+) -> Iterator[None]:
+    """Make the test database. Let tests empty the log; UPDATE and DELETE stay refused.
+
+    This is for modules with `kept_database` too, whose tests have no mark for the database: without
+    a marked test, pytest-django's own fixture would leave them the database of the site.
+    """
     creation = connection.creation
     if settings.EMBEDDED_POSTGRES:
         migrate = creation.create_test_db
         creation.create_test_db = partial(copy_migrated_database, migrate)  # type: ignore[method-assign]
-    request.getfixturevalue("django_db_setup")  # of pytest-django
     with django_db_blocker.unblock():
+        made = setup_databases(verbosity=0, interactive=False, aliases={DEFAULT_DB_ALIAS})
         switch_truncate_trigger("DISABLE")
         empty_the_database()
     yield
     close_cleaner()
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
 
 
 def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
