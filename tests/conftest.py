@@ -16,6 +16,7 @@ pytest_plugins = (
     "tests.support.decay_worker",
     "tests.support.environment",
     "tests.support.fast",
+    "tests.support.forked",
     "tests.support.history",
     "tests.support.live",
     "tests.support.logs",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +18,7 @@ from pipeline.limits import idempotency
 from pipeline.models import Application, DecisionNote, Event, IdempotencyRecord
 from tests.support import factories, keyed_posts
 from tests.support.callers import code_of, key_of, replayed
-from tests.support.environment import ROOT
+from tests.support.forked import RunForked
 from tests.support.invariants import assert_line_is_sound
 from tests.support.keyed_posts import Sent
 from tests.support.together import together
@@ -39,15 +37,12 @@ WITH_A_TOKEN = [
 
 
 @pytest.fixture
-def killed(environment: dict[str, str]) -> Callable[[Sent, str], None]:
+def killed(run_forked: RunForked) -> Callable[[Sent, str], None]:
     """Send a request from a process that is killed before or after the change."""
-    environment["ALLOWED_HOSTS"] = "testserver"
 
     def send(sent: Sent, moment: str) -> None:
         what = [moment, str(sent.caller.token), "k", sent.path, json.dumps(sent.body)]
-        command = [sys.executable, "-m", "tests.support.one_call", *what]
-        run = subprocess.run(command, env=environment, cwd=ROOT, check=False, timeout=60)
-        assert run.returncode == -signal.SIGKILL
+        assert run_forked("tests.support.one_call", *what) == -signal.SIGKILL
 
     return send
 

@@ -1,15 +1,13 @@
 """A process that takes in an import and kills itself in the second batch, at the place named.
 
-Usage: python -m tests.imports.mortal IMPORT PLACE [--torn]
-PLACE: the function of `pipeline.imports.admit` after which it dies, or "commit". With
---torn what is written of the line is committed before the import's own rows: a control.
+The place is the function of `pipeline.imports.admit` after which it dies, or "commit". With --torn
+what is written of the line is committed before the import's own rows: a control.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -60,7 +58,3 @@ def die_second(*_: object) -> None:
     calls += 1
     if calls == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -20,7 +18,7 @@ from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase_person
 from tests.imports.files import as_csv, people, refusals, stored
 from tests.support import factories
-from tests.support.environment import ROOT
+from tests.support.forked import RunForked
 from tests.support.invariants import assert_line_is_sound
 from tests.support.together import started, together, wait_until_somebody_waits_for_a_lock
 
@@ -35,20 +33,18 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admit, "MOST_PARTS", 2)
 
 
-def killed(environment: dict[str, str], import_id: UUID, *how: str) -> None:
+def killed(run_forked: RunForked, import_id: UUID, *how: str) -> None:
     """Take a file in by a process that dies on the way."""
-    command = [sys.executable, "-m", "tests.imports.mortal", str(import_id), *how]
-    died = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True)
-    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+    assert run_forked("tests.imports.mortal", str(import_id), *how) == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("place", ["_people_to_admit", "write", "_count_admitted", "commit"])
 def test_killed_anywhere_in_a_batch_no_row_is_lost_or_taken_twice(
-    place: str, environment: dict[str, str]
+    place: str, run_forked: RunForked
 ) -> None:
     job_id = factories.job(capacity=3)
     import_id = stored(job_id, as_csv(ROWS))
-    killed(environment, import_id, place)
+    killed(run_forked, import_id, place)
     before = ImportRun.objects.get(file_id=import_id)
 
     run = admit_rows(import_id)
@@ -61,12 +57,12 @@ def test_killed_anywhere_in_a_batch_no_row_is_lost_or_taken_twice(
 
 
 def test_control_were_the_line_written_apart_a_kill_would_show(
-    environment: dict[str, str],
+    run_forked: RunForked,
 ) -> None:
     job_id = factories.job(capacity=3)
     import_id = stored(job_id, as_csv(people(20)))
 
-    killed(environment, import_id, "write", "--torn")
+    killed(run_forked, import_id, "write", "--torn")
     run = admit_rows(import_id)
 
     assert (run.accepted, run.refused) != (20, 0)

@@ -19,28 +19,13 @@ PROCESSES = 4
 
 
 def race(environment: dict[str, str], *arguments: str, people: list[list[UUID]]) -> Counter[str]:
-    """Start a process for each list of people, let them go at once, and count their answers."""
-    command = [sys.executable, "-m", "tests.races.one_process", *arguments]
-    runs = [
-        subprocess.Popen(
-            [*command, *map(str, persons)],
-            env=environment,
-            cwd=ROOT,
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        for persons in people
-    ]
-    for run in runs:
-        assert run.stdout
-        assert run.stdout.readline() == "ready\n"
-    for run in runs:
-        assert run.stdin
-        run.stdin.write("go\n")
-        run.stdin.flush()
-    answers = [run.communicate(timeout=60)[0].split() for run in runs]
-    return Counter(word for words in answers for word in words)
+    """Let a process for each list of people apply at the same moment, and count their answers."""
+    lists = [",".join(map(str, each)) for each in people]
+    command = [sys.executable, "-m", "tests.races.processes", *arguments, *lists]
+    run = subprocess.run(
+        command, env=environment, cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE
+    )
+    return Counter(run.stdout.split())
 
 
 def strangers(each: int) -> list[list[UUID]]:

@@ -38,7 +38,7 @@ MARKS_OF_FILES = {
     "webhooks/test_memory.py": "faults",
 }
 # What a test asks for that starts processes of the product.
-FIXTURES_OF_PROCESSES = {"environment", "serve_module", "worker"}
+FIXTURES_OF_PROCESSES = {"environment", "run_forked", "serve_module", "worker"}
 LONGEST_SECONDS = 6 * 3_600
 LEFT_OUT = ("browser", "faults", "slow")
 

@@ -1,14 +1,10 @@
-"""A process that sends one request and is killed at once, before or after the change is made.
-
-Usage: python -m tests.support.one_call before|after TOKEN KEY PATH BODY
-"""
+"""A process that sends one request and is killed at once, before or after the change is made."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import sys
 from typing import Any
 
 import django
@@ -20,6 +16,7 @@ from tests.support.callers import Caller  # noqa: E402
 
 
 def main(moment: str, token: str, key: str, path: str, body: str) -> None:
+    """Send a request with a body in JSON; die before or after it is carried out."""
     if moment == "before":
         claim = idempotency.claim_idempotency_key
         idempotency.claim_idempotency_key = lambda *given: die(claim(*given))
@@ -31,7 +28,3 @@ def main(moment: str, token: str, key: str, path: str, body: str) -> None:
 def die(*_: Any, **__: Any) -> Any:
     """End like a process that the kernel kills: close nothing, and tell nobody."""
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,19 +1,24 @@
-"""A process that waits for a line on its input and then applies to a job, for each person given.
+"""Processes that apply to a job, one after the other for each of their people, all at one moment.
 
-Usage: python -m tests.races.one_process [--without-lock] JOB PERSON…
-Prints "ready" when it can start, then one word for each person: the status, or the refusal's name.
+Usage: python -m tests.races.processes [--without-lock] JOB PERSON,… PERSON,… …
+Each list of people is one process. Prints a word for each person: the status, or the refusal's name.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sys
 import time
+from multiprocessing.synchronize import Barrier
 from typing import Any
 from uuid import UUID
 
 import django
 
 django.setup()
+
+from django.db import connection  # noqa: E402
 
 from pipeline.line import sql  # noqa: E402
 from pipeline.services import apply as applying  # noqa: E402
@@ -24,12 +29,25 @@ def main(arguments: list[str]) -> None:
     if arguments[0] == "--without-lock":
         take_the_lock_away()
         arguments = arguments[1:]
-    job_id, *people = map(UUID, arguments)
-    list(factories.Applicant.objects.filter(id__in=people))  # connects
-    say("ready")
-    sys.stdin.readline()
-    for person in people:
-        say(attempt(job_id, person))
+    job_id, *lists = arguments
+    processes = multiprocessing.get_context("fork")
+    all_ready = processes.Barrier(len(lists), timeout=60)
+    runs = [
+        processes.Process(target=apply_all, args=(UUID(job_id), people.split(","), all_ready))
+        for people in lists
+    ]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    sys.exit(any(run.exitcode for run in runs))
+
+
+def apply_all(job_id: UUID, people: list[str], all_ready: Barrier) -> None:
+    connection.ensure_connection()
+    all_ready.wait()
+    words = [attempt(job_id, UUID(person)) for person in people]
+    os.write(sys.stdout.fileno(), "".join(f"{word}\n" for word in words).encode())
 
 
 def take_the_lock_away() -> None:
@@ -51,11 +69,6 @@ def attempt(job_id: UUID, person: UUID) -> str:
         return str(applying.apply(job_id=job_id, **who).status)
     except Exception as error:
         return type(error).__name__
-
-
-def say(word: str) -> None:
-    sys.stdout.write(f"{word}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
