@@ -1,7 +1,8 @@
 """Processes that apply to a job, one after the other for each of their people, all at one moment.
 
 Usage: python -m tests.races.processes [--without-lock] JOB PERSON,… PERSON,… …
-Each list of people is one process. Prints a word for each person: the status, or the refusal's name.
+Each list of people is one process. Prints a word for each person: the status, or the name of the
+refusal.
 """
 
 from __future__ import annotations

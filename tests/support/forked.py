@@ -67,7 +67,8 @@ def main(module: str) -> None:
         if not child:
             _run_and_exit(run, json.loads(line))
         _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
 
 
 def _run_and_exit(run: Callable[..., None], arguments: list[str]) -> None:
