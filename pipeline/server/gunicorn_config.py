@@ -49,12 +49,14 @@ def on_starting(server: Any) -> None:
     server.counted = tempfile.mkdtemp(prefix="next-in-line-metrics-")
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.counted
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
+    gc.disable()  # nearly all that is loaded stays
     django.setup()
     refuse_unfit_pooler_addresses()
     get_resolver().url_patterns  # noqa: B018  imports the views
     # The collector would write into the objects that are shared, and so copy them.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def child_exit(server: Any, worker: Any) -> None:

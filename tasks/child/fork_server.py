@@ -102,6 +102,7 @@ def _kill_forked_group(group: int, number: int) -> None:
 def run_fork_server() -> None:
     """Set up Django and load the code, then serve the worker."""
     control = socket.socket(fileno=int(sys.argv[1]))
+    gc.disable()  # nearly all that is loaded stays
     django.setup()
     from tasks.child import child  # noqa: F401 -- loaded once, for all children
 
@@ -110,6 +111,7 @@ def run_fork_server() -> None:
 
     gc.collect()
     gc.freeze()
+    gc.enable()
     ForkServer(control).run()
 
 

@@ -94,7 +94,7 @@ def fuzz(
         str(Path(sys.executable).with_name("schemathesis")),
         *("--config-file", str(folder / "schemathesis.toml")),
         *("run", f"{address}/api/v1/openapi.json", "--no-color", "--checks", "all"),
-        *("--phases", phases, "--max-examples", str(examples), "--workers", "2"),
+        *("--phases", phases, "--max-examples", str(examples), "--workers", "1"),
         *("--warnings", "off"),
         *(["--generation-deterministic"] if seed is None else ["--seed", str(seed)]),
     ]
@@ -109,7 +109,9 @@ def fuzz(
 
 
 def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    # Among what it keeps there are its tables of characters, which take seconds to make.
+    kept = {"HYPOTHESIS_STORAGE_DIRECTORY": str(ROOT / ".hypothesis")}
+    environment = os.environ | kept | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
