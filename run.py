@@ -204,7 +204,8 @@ def pip_install(wanted: Path, lock: IO[str]) -> None:
     release of a package that is required with an extra, and refuses it for want of a hash.
     """
     options = ["install", "--no-deps", "--no-input", "--disable-pip-version-check"]
-    options += ["--progress-bar", "off"]
+    # Python compiles each module when it is first used; pip would compile all, most of which never are.
+    options += ["--progress-bar", "off", "--no-compile"]
     pip = subprocess.Popen(
         [*pip_command(), *options, "-r", str(wanted)],
         stdout=subprocess.PIPE,

@@ -52,6 +52,7 @@ def views() -> list[tuple[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_it_is_valid_openapi() -> None:
     validate(document(), cls=OpenAPIV31SpecValidator)
 

@@ -126,6 +126,7 @@ KEY = "of-a-test-0123456789-abcdefghijkl"
 NOWHERE = "postgres://user:secret@127.0.0.1:1/line"
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("name", "variables"),
     [
@@ -166,6 +167,7 @@ def test_up_that_cannot_start_says_why_in_one_sentence(
     assert "secret" not in run.stderr
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("variables", "backend"),
     [

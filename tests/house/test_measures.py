@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.house.measure import findings
 
 MOST_PERCENT = {"private functions used once": 45.0}
 
 
+@pytest.mark.slow
 def test_no_measure_is_over_its_bound() -> None:
     over = [
         f"{finding.row}\n{smell}"

@@ -68,6 +68,7 @@ def new_migrations(loader: MigrationLoader) -> list[tuple[str, str]]:
     )
 
 
+@pytest.mark.slow
 def test_no_new_migration_breaks_or_blocks_the_code_before_it() -> None:
     loader = MigrationLoader(connection)
     found = {}

@@ -32,6 +32,7 @@ def found_in(text: str) -> list[str]:
     return [kind for kind, pattern in SECRETS.items() if re.search(pattern, text)]
 
 
+@pytest.mark.slow
 def test_no_file_holds_a_secret() -> None:
     files = [path for path in project_files() if not SKIPPED.search(name_of(path))]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.house.files import functions_in, name_of, python_files
 
 MOST_LINES_IN_A_FILE = 299
@@ -20,6 +22,7 @@ def test_no_file_is_too_long() -> None:
     } == {}
 
 
+@pytest.mark.slow
 def test_no_function_is_too_long() -> None:
     lengths = {
         f"{name_of(path)}:{node.lineno} {node.name}": (node.end_lineno or 0) - node.lineno + 1

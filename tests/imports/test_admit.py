@@ -252,6 +252,7 @@ def test_a_file_that_is_refused_at_its_first_line_is_not_kept() -> None:
     assert not StoredFile.objects.exists()
 
 
+@pytest.mark.slow
 def test_storing_a_file_of_line_breaks_costs_next_to_nothing_and_reading_it_has_an_end() -> None:
     content = b"name,email\n" + b"\n" * 15_000_000
 

@@ -59,6 +59,7 @@ def quiet_hours(draw: st.DrawFn) -> QuietHours:
     return QuietHours(begins, (begins + lasts) % 1_440, draw(st.booleans()), zone)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     start=st.builds(

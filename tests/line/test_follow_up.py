@@ -112,6 +112,7 @@ def test_without_tasks_the_statement_is_the_same_as_ever() -> None:
     assert not any("tasks_task" in text for text in sent)
 
 
+@pytest.mark.slow
 def test_a_cascade_of_a_thousand_events_writes_a_thousand_tasks_with_it(followed: None) -> None:
     job_id = factories.job(capacity=500, acknowledge_first_seat=True)
     factories.applications(job_id, 1_000)

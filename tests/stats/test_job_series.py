@@ -156,6 +156,7 @@ def test_of_a_long_log_only_the_last_events_are_read(
     assert series.points[0] == Point(series.start, 1, 1, 1)
 
 
+@pytest.mark.slow
 def test_the_lines_have_at_most_so_many_points_and_the_queries_do_not_grow() -> None:
     job = factories.job(capacity=1)
     for _ in range(60):

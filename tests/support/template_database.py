@@ -42,7 +42,7 @@ def django_db_setup(
         migrate = creation.create_test_db
         creation.create_test_db = partial(copy_migrated_database, migrate)  # type: ignore[method-assign]
     with django_db_blocker.unblock():
-        made = setup_databases(verbosity=0, interactive=False, aliases={DEFAULT_DB_ALIAS})
+        made = setup_databases(verbosity=0, interactive=False, aliases={DEFAULT_DB_ALIAS: False})
         switch_truncate_trigger("DISABLE")
         empty_the_database()
     yield

@@ -31,6 +31,7 @@ print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, PROVING, s.SESSION_COOKIE_SECUR
 """
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(("secure", "prefix"), [("on", "__Host-"), ("off", "")])
 @pytest.mark.django_db(transaction=True)
 def test_cookies_over_tls_are_bound_to_the_host(secure: str, prefix: str) -> None:

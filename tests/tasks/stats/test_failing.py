@@ -96,6 +96,7 @@ def test_of_very_many_those_with_the_most_attempts_are_read(claimer: Any) -> Non
     assert 600 <= site_failing_seconds()[TYPE] < 660
 
 
+@pytest.mark.slow
 def test_it_reads_indexes_however_many_tasks_wait() -> None:
     enqueue_many([NewTask("test.noop")] * 5_000)
     plan: list[str] = []
