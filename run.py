@@ -66,8 +66,7 @@ def main(arguments: list[str]) -> None:
     with only_one_at_a_time() as lock:
         install_what_is_missing(requirements, lock)
     os.chdir(ROOT)
-    if command == ["test"]:  # which starts very many processes that import the same modules
-        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each process would compile all anew
     os.execv(str(PYTHON), [str(PYTHON), *program])
 
 
@@ -204,7 +203,7 @@ def pip_install(wanted: Path, lock: IO[str]) -> None:
     release of a package that is required with an extra, and refuses it for want of a hash.
     """
     options = ["install", "--no-deps", "--no-input", "--disable-pip-version-check"]
-    # Python compiles each module when it is first used; pip would compile all, most of which never are.
+    # Python compiles a module when it is first used; pip would compile all, and most never are.
     options += ["--progress-bar", "off", "--no-compile"]
     pip = subprocess.Popen(
         [*pip_command(), *options, "-r", str(wanted)],
