@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
+from jobs.models import MAX_CAPACITY
 from pipeline.audit.verify import verify_job
 from pipeline.models import Event
 from tests.audit.test_forged_logs import first_bad_seq, forge
@@ -59,3 +60,44 @@ def test_planned_seats_that_changed_otherwise_than_planned_are_named(
 
     foreign = event == "CAPACITY_CHANGED" and change is _of_others
     assert first_bad_seq(job_id) == (forged + 2 if foreign else forged)
+
+
+def _week_after_week(job_id: UUID, weeks: int, between: Callable[[], Any] | None = None) -> None:
+    let_time_pass(job_id, 700)
+    factories.settle_all()
+    for _ in range(weeks - 1):
+        if between:
+            between()
+        let_time_pass(job_id, WEEK)
+        factories.settle_all()
+
+
+@pytest.mark.parametrize(
+    ("capacity", "seats", "limit"), [(6, -2, 1), (MAX_CAPACITY - 6, 2, MAX_CAPACITY)]
+)
+def test_no_more_than_a_plans_number_is_taken_for_what_a_limit_has_cut(
+    capacity: int, seats: int, limit: int
+) -> None:
+    job_id = factories.job(capacity=capacity)
+    planned(job_id, seats, times=2)
+    _week_after_week(job_id, 2)
+    assert verify_job(job_id).is_sound
+    assert factories.row_of(job_id).capacity == capacity + 2 * seats
+
+    forged = forge(job_id, "CAPACITY_CHANGED", lambda row: row.data.update(capacity=limit))
+
+    assert first_bad_seq(job_id) == forged
+
+
+def test_a_limit_may_cut_every_change_of_a_plan_but_not_turn_it_round() -> None:
+    job_id = factories.job(capacity=12)
+    planned(job_id, -5, times=2)
+    factories.alter(job_id, capacity=3)
+    _week_after_week(job_id, 2, lambda: factories.alter(job_id, capacity=4))
+    changes = [each for each in factories.events(job_id) if each.event == "CAPACITY_CHANGED"]
+    assert [each.data["capacity"] for each in changes] == [3, 1, 4, 1]
+    assert verify_job(job_id).is_sound
+
+    forged = forge(job_id, "CAPACITY_CHANGED", lambda row: row.data.update(capacity=MAX_CAPACITY))
+
+    assert first_bad_seq(job_id) == forged
