@@ -16,7 +16,9 @@ from uuid import UUID
 
 from django.db import connection
 
+from jobs.models import Job
 from pipeline.domain.errors import UnknownPlace
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 from pipeline.selectors.page import Page
 
@@ -58,13 +60,16 @@ def end_of_feed(company_id: UUID) -> FeedPlace | None:
 def feed_of(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:
     """Return a page of a company's feed after a place (two queries), or from its start (one).
 
-    Raises UnknownPlace if the company has no such event.
+    Events of logs that were removed to the archive are left out. Raises UnknownPlace if the company
+    has no such event, LogArchived if it was in such a log.
     """
     txid, row_id = _START
     if after:
         events = Event.objects.filter(company_id=company_id, job_id=after.job_id, seq=after.seq)
         found = events.values_list("txid", "id").first()
         if found is None:
+            if Job.objects.filter(id=after.job_id, company_id=company_id).exists():
+                refuse_removed_log(after.job_id)
             raise UnknownPlace
         txid, row_id = found
     values = {"company": company_id, "txid": txid, "row": row_id, "most": limit + 1}

@@ -13,6 +13,7 @@ from pipeline.api.access import has_access_to_job
 from pipeline.api.callers import caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.v1.outputs import Count
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
@@ -50,6 +51,7 @@ class FactsOfJob(Endpoint):
         about="Without personal data, at most a minute old, from the job's last 50,000 events. A"
         " number from 1 to 4 is null, because it could point at a person. The rules and the"
         " length are in the job, the wait in its forecast.",
+        refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return how often offers, misses, decisions and overrides happened in a job's line."""

@@ -46,6 +46,7 @@ from pipeline.api.problem_types import (
     EXTERNAL_ID_TAKEN,
     INVALID_SCHEDULE,
     INVALID_TRANSITION,
+    LOG_ARCHIVED,
     PRECONDITION_FAILED,
     PRECONDITION_REQUIRED,
     SANDBOX_FULL,
@@ -254,7 +255,14 @@ class JobSummary(Endpoint):
 
     renderer_classes = (NumberJSONRenderer,)
 
-    @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
+    @describes(
+        "get_summary",
+        Tag.LINE,
+        Action.READ_COMPANY,
+        SummaryOut,
+        tagged=True,
+        refuses=(LOG_ARCHIVED,),
+    )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the job in numbers, from its log; null where there is no data."""
         caller, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
