@@ -17,16 +17,16 @@ def archive_findings() -> Iterator[Finding]:
     removed = RemovedLog.objects.count()
     if not removed:
         return
-    alone = f"{count(removed, 'log')} that the database has no more"
+    logs = count(removed, "removed log")
     if settings.ARCHIVE_DIR is None:
         yield found_warning(
-            f"The archive cannot be examined here: ARCHIVE_DIR is not set. It has {alone}.",
+            f"There must be files of {logs}, but ARCHIVE_DIR is not set here.",
             "Run doctor where the archive is, or add --skip archive on this machine.",
         )
     elif lost := lost_files_of_removed_logs(settings.ARCHIVE_DIR):
         yield found_problem(
-            f"The archive has {alone}, and {count(len(lost), 'file')} of them missing: {lost[0]}.",
+            f"Of {logs}, {count(len(lost), 'file')} cannot be found. {lost[0]}.",
             "Bring the files back from your copy of the archive; nothing can write them again.",
         )
     else:
-        yield found_ok(f"The archive has the files of {alone}. verify_log --archive examines them.")
+        yield found_ok(f"The archive has a file for {logs}. verify_log --archive examines them.")
