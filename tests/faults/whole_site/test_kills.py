@@ -54,8 +54,11 @@ LET_RETRIES_COME = (
     " AND run_after > clock_timestamp()",
     "UPDATE pipeline_webhookdelivery SET next_attempt_at = clock_timestamp()"
     " WHERE state = 'PENDING' AND attempts > 0",
+    # Not those that are locked: the site locks several, too, and not in this order.
     "UPDATE pipeline_webhookendpoint SET next_due_at = clock_timestamp(), rests_until = NULL"
-    " WHERE id IN (SELECT endpoint_id FROM pipeline_webhookdelivery WHERE state = 'PENDING')",
+    " WHERE id IN (SELECT id FROM pipeline_webhookendpoint WHERE id IN"
+    " (SELECT endpoint_id FROM pipeline_webhookdelivery WHERE state = 'PENDING')"
+    " FOR NO KEY UPDATE SKIP LOCKED)",
 )
 LEFT = (
     "SELECT (SELECT count(*) FROM pipeline_webhookdelivery WHERE state = 'PENDING')"
