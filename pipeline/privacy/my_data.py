@@ -7,6 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from applicants.codes import kept_code_of
 from applicants.models import Applicant, ApplicantToken
 from pipeline.models import Application, Email, Event, RemovedLog
@@ -59,8 +61,7 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
 _AS_THEY_ARE = ("not_before", "passes_used", "pass_next", "ended_at")
 
 
-def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
-    theirs = Application.objects.filter(applicant_id=applicant_id)
+def _my_data_of_events(theirs: QuerySet[Application]) -> dict[UUID | None, list[dict[str, Any]]]:
     timelines: dict[UUID | None, list[dict[str, Any]]] = {}
     events = Event.objects.filter(application_id__in=theirs.values("id"))
     for event in events.order_by("job_id", "seq"):
@@ -76,6 +77,12 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
                 "hash": bytes(event.hash).hex(),
             }
         )
+    return timelines
+
+
+def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
+    theirs = Application.objects.filter(applicant_id=applicant_id)
+    timelines = _my_data_of_events(theirs)
     removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
     archived = dict(removed.values_list("job_id", "removed_at"))
     emails: dict[UUID, list[dict[str, Any]]] = {}

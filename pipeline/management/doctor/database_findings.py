@@ -210,7 +210,7 @@ def database_role_findings() -> Iterator[Finding]:
 def database_trigger_findings() -> Iterator[Finding]:
     """Check that the triggers that protect the log are installed and on."""
     off = []
-    pairs = [(each, model) for model in (Event, RemovedLog) for each in model._meta.triggers]  # type: ignore[attr-defined]
+    pairs = [(each, model) for model in (Event, RemovedLog) for each in model._meta.triggers]  # type: ignore[union-attr]
     for trigger, model in pairs:
         status, is_enabled = trigger.get_installation_status(model)
         if status != pgtrigger.core.INSTALLED or not is_enabled:
