@@ -133,7 +133,14 @@ def _remove_archived_log(
             raise LogNotRemovableError("a decision is about to take effect")
         if dry_run:
             return header.events
-        RemovedLog.objects.create(job_id=job_id, events=header.events, head=header.head)
+        last = Event.objects.get(job_id=job_id, seq=header.events)
+        RemovedLog.objects.create(
+            job_id=job_id,
+            events=header.events,
+            head=header.head,
+            last_txid=last.txid,
+            last_id=last.id,
+        )
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM pipeline_event WHERE job_id = %s", [job_id])
     return header.events

@@ -24,7 +24,7 @@ from pipeline.audit.archive import (
 from pipeline.audit.archived_log import BadArchive, is_archived_with_places
 from pipeline.audit.removal import LogNotRemovableError, put_back_log, remove_archived_logs
 from pipeline.audit.verify import verify_job
-from pipeline.domain.errors import LogArchived
+from pipeline.domain.errors import LogArchived, UnknownPlace
 from pipeline.domain.states import Outcome
 from pipeline.models import Event, RemovedLog
 from pipeline.selectors.feed import FeedPlace, feed_of
@@ -90,8 +90,11 @@ def test_the_feed_goes_on_and_refuses_a_place_in_a_removed_log(tmp_path: Path) -
 
     rest = [(e.job_id, e.seq) for e in feed_of(company_id, after=None, limit=100).rows]
     assert rest == [each for each in whole if each[0] == younger]
+    assert feed_of(company_id, after=FeedPlace(job_id, last), limit=100).rows[0].job_id == younger
     with pytest.raises(LogArchived):
-        feed_of(company_id, after=FeedPlace(job_id, last), limit=100)
+        feed_of(company_id, after=FeedPlace(job_id, last - 1), limit=100)
+    with pytest.raises(UnknownPlace):
+        feed_of(factories.company().id, after=FeedPlace(job_id, last), limit=100)
     put_back_log(tmp_path, job_id)
     back = [(e.job_id, e.seq) for e in feed_of(company_id, after=None, limit=100).rows]
     assert back == whole

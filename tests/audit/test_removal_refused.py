@@ -90,7 +90,10 @@ def delete(statement: str, *values: Any) -> None:
 def test_the_database_lets_nothing_but_a_whole_archived_log_go(tmp_path: Path) -> None:
     job_id, opened = ended_job(), factories.job()
     row, head = factories.row_of(job_id), factories.row_of(job_id).chain_head
-    record = "INSERT INTO pipeline_removedlog (job_id, events, head) VALUES (%s, %s, %s); "
+    record = (
+        "INSERT INTO pipeline_removedlog (job_id, events, head, last_txid, last_id)"
+        " VALUES (%s, %s, %s, 1, 1); "
+    )
     everything = "DELETE FROM pipeline_event WHERE job_id = %s"
     known = [job_id, row.seq, head]
 
