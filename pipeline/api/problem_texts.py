@@ -104,6 +104,12 @@ PROBLEM_TEXTS = {
         "20 times for this application",
         "`detail` says which. Confirm the seat, wait, or withdraw.",
     ),
+    "LOG_ARCHIVED": ProblemText(
+        "the job closed long ago, and its log was moved from the database to the archive; or the "
+        "event after which you ask for news was in such a log",
+        "`detail` says when. Whoever runs the site can put the log back. To read news on, begin at "
+        "the start, without `after`.",
+    ),
     "NOT_REINSTATABLE": ProblemText(
         "the application is waiting or has lapsed, but missed no deadline; or the person was"
         " erased, or applied again and that application has ended too",

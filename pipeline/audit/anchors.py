@@ -12,8 +12,7 @@ import fcntl
 import json
 import os
 import secrets
-from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -35,8 +34,6 @@ FIRST = "0" * 64  # in the place of the hash of a line before the first
 # Events whose transaction may not have been committed when the last anchors were written.
 SLACK = timedelta(minutes=1)
 TAIL_BYTES = 2**20
-MOST_PROBLEMS = 20
-SEQS_AT_ONCE = 5_000
 
 
 class BadAnchors(Exception):
@@ -73,26 +70,6 @@ def append_anchors() -> int:
         if not recent:
             sync_anchor_folder(path.parent)
     return len(lines)
-
-
-def problems_with_anchors(
-    path: Path, key_path: Path, *, job_ids: Collection[UUID] = ()
-) -> tuple[int, list[str]]:
-    """Compare the logs with a file of anchors; return how many were compared, and the problems.
-
-    A problem names a line of the file that is not as it was signed, or the first seq of a job that
-    differs from its anchor. Raises BadAnchors.
-    """
-    anchors: dict[UUID, list[Anchor]] = defaultdict(list)
-    problems = []
-    for anchor, problem in _read_anchors(path, public_anchor_key(key_path)):
-        if problem:
-            problems.append(problem)
-        elif anchor and (not job_ids or anchor.job_id in job_ids):
-            anchors[anchor.job_id].append(anchor)
-    differing = (_first_difference_from_anchors(job_id, found) for job_id, found in anchors.items())
-    problems += [text for text in differing if text]
-    return sum(map(len, anchors.values())), problems[:MOST_PROBLEMS]
 
 
 def _new_anchor_heads(recent: list[Anchor]) -> list[Anchor]:
@@ -195,7 +172,7 @@ def _canonical_anchor(facts: dict[str, Any]) -> bytes:
     return json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _read_anchors(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | None, str]]:
+def read_anchors(path: Path, key: Ed25519PublicKey) -> Iterator[tuple[Anchor | None, str]]:
     """Read the file line by line: each anchor, or the fault of the line."""
     before = FIRST
     try:
@@ -222,27 +199,6 @@ def parse_anchor(line: bytes, key: Ed25519PublicKey) -> tuple[Anchor | None, str
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None, "", "cannot be read"
     return anchor, facts["previous"], ""
-
-
-def _first_difference_from_anchors(job_id: UUID, anchors: list[Anchor]) -> str:
-    """Name the first anchored seq at which the log now differs; empty if there is none."""
-    hashes: dict[int, str] = {}
-    for start in range(0, len(anchors), SEQS_AT_ONCE):
-        seqs = [anchor.seq for anchor in anchors[start : start + SEQS_AT_ONCE]]
-        some = Event.objects.filter(job_id=job_id, seq__in=seqs).values_list("seq", "hash")
-        hashes |= {seq: bytes(digest).hex() for seq, digest in some}
-    good = 0
-    for anchor in sorted(anchors, key=lambda each: each.seq):
-        found = hashes.get(anchor.seq)
-        if found == anchor.hash:
-            good = anchor.seq
-            continue
-        now = f"now it has {found[:16]}…" if found else "now there is none"
-        return (
-            f"{job_id}: seq {anchor.seq} is not what was anchored at {anchor.at}: it had"
-            f" {anchor.hash[:16]}…, {now}. The change is in seq {good + 1} to {anchor.seq}."
-        )
-    return ""
 
 
 def _anchor_signing_key(path: Path) -> Ed25519PrivateKey:

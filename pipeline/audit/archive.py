@@ -39,7 +39,7 @@ from pipeline.audit.archived_log import (
 from pipeline.audit.verify import verify_job
 from pipeline.database.instants import database_now
 from pipeline.database.replica import primary_without_replica
-from pipeline.models import Event
+from pipeline.models import Event, RemovedLog
 from tasks.advisory_locks import ARCHIVE_TURN
 
 ENDING = ".jsonl.gz"
@@ -70,6 +70,7 @@ def archive_logs(
     """
     before = database_now() - timedelta(days=after_days)
     closed = Job.objects.filter(status=JobStatus.CLOSED, is_test=False, closed_at__lt=before)
+    closed = closed.filter(removed_log=None)
     written, left_out = 0, 0
     with primary_without_replica(), turn_to_archive():
         _remove_unfinished_archives(folder)
@@ -77,6 +78,7 @@ def archive_logs(
             noted, problems = _begin_archive(folder)
         except BadArchive as error:
             return 0, 0, [str(error)]
+        problems += lost_files_of_removed_logs(folder)
         rows = closed.order_by("closed_at", "id").values_list("id", "seq").iterator()
         for job_id, seq in takewhile(lambda _: not is_stopped(), rows):
             path, last = archived_log_path(folder, job_id), noted.get(job_id, [None])[-1]
@@ -140,7 +142,8 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
         noted = manifest_of(folder)
     except BadArchive as error:
         return 0, [str(error)]
-    paths = {archived_log_path(folder, job_id) for job_id in job_ids or noted}
+    removed = RemovedLog.objects.values_list("pk", flat=True)
+    paths = {archived_log_path(folder, job_id) for job_id in job_ids or {*noted, *removed}}
     if not job_ids:
         paths |= set(folder.glob(f"??/*{ENDING}"))
     problems, sound = [], []
@@ -166,6 +169,16 @@ def count_missing_in_archive(folder: Path, *, after_days: int) -> int:
     before = database_now() - timedelta(days=after_days)
     closed = Job.objects.filter(status=JobStatus.CLOSED, is_test=False, closed_at__lt=before)
     return len(set(closed.values_list("id", flat=True)) - manifest_of(folder).keys())
+
+
+def lost_files_of_removed_logs(folder: Path) -> list[str]:
+    """Name each removed log without a file: nothing can write it again."""
+    removed = RemovedLog.objects.order_by("pk").values_list("pk", flat=True).iterator()
+    return [
+        f"{path} is gone, and its log was removed from the database. Bring it back from a copy"
+        for path in (archived_log_path(folder, job_id) for job_id in removed)
+        if not path.exists()
+    ]
 
 
 @contextmanager
@@ -247,6 +260,10 @@ def _compare_archive_with_database(path: Path, header: ArchiveHeader) -> None:
     if path != archived_log_path(path.parent.parent, header.job_id):
         raise BadArchive(f"{path}: it has the log of {header.job_id}, by its first line")
     own = Event.objects.filter(job_id=header.job_id)
+    if removed := RemovedLog.objects.filter(job_id=header.job_id).first():
+        if header[1:] == (removed.events, bytes(removed.head)):
+            return
+        raise BadArchive(f"{path}: it is not the log that was removed from the database")
     last = own.filter(seq=header.events).values_list("hash", flat=True).first()
     if last is not None and bytes(last) == header.head:
         return

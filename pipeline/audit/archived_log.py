@@ -1,8 +1,9 @@
 """Archived log: the log of one job in a file outside the database.
 
 A file is compressed with gzip. Its first line is JSON that says what the file is: the job, the
-number of events and the head. Each further line is an event as in an exported log. So a file can be
-verified and replayed without the database. The same log always gives the same bytes.
+number of events and the head. Each further line is an event as in an exported log, and its place in
+the feed, which no hash covers. So a file can be verified and replayed without the database, and its
+rows can be put back. The same log always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.line.event_log import LogEntry, exported_log_row, parse_exported_log_row
 from pipeline.models import Event
 
-FORMAT = "next-in-line log 1"
+FORMAT = "next-in-line log 2"
+WITHOUT_PLACES = "next-in-line log 1"  # of earlier releases
 BATCH = 2_000
 LONGEST_LINE = 2**20  # a longer one is no event, however much a damaged file unpacks to
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError)
@@ -45,14 +47,32 @@ class ArchiveHeader(NamedTuple):
 def archive_header_of(path: Path) -> ArchiveHeader:
     """Return a file's first line, unverified. Raises BadArchive."""
     with closing(_archived_lines_of(path)) as lines:
-        return _parse_archive_header(path, lines)
+        return _parse_archive_format(path, lines)[1]
+
+
+def is_archived_with_places(path: Path) -> bool:
+    """Tell whether a file has the events' places in the feed. Raises BadArchive."""
+    with closing(_archived_lines_of(path)) as lines:
+        return _parse_archive_format(path, lines)[0] == FORMAT
+
+
+def archived_rows_with_places(path: Path) -> Generator[tuple[LogEntry, int, int]]:
+    """Yield a file's events, unverified, with the `txid` and `id` of each. Raises BadArchive."""
+    with closing(_archived_lines_of(path)) as lines:
+        _parse_archive_format(path, lines)
+        for row, facts in _parse_archived_lines(path, lines):
+            try:
+                txid, row_id = map(int, facts["place"])
+            except UNREADABLE:
+                raise BadArchive(f"{path}: seq {row.seq} has no place in the feed") from None
+            yield row, txid, row_id
 
 
 def archived_rows_of(path: Path) -> Generator[LogEntry]:
     """Yield a file's events, unverified. Raises BadArchive."""
     with closing(_archived_lines_of(path)) as lines:
-        _parse_archive_header(path, lines)
-        yield from _parse_archived_rows(path, lines)
+        _parse_archive_format(path, lines)
+        yield from (row for row, _ in _parse_archived_lines(path, lines))
 
 
 def verify_archived_log(path: Path) -> ArchiveHeader:
@@ -109,7 +129,8 @@ def write_archived_log(file: IO[bytes], header: ArchiveHeader) -> None:
         for after in range(0, header.events, BATCH):
             last = min(after + BATCH, header.events)
             for event in own.filter(seq__gt=after, seq__lte=last).order_by("seq"):
-                packed.write(_archived_line_of(exported_log_row(event)))
+                place = {"place": [event.txid, event.id]}
+                packed.write(_archived_line_of(exported_log_row(event) | place))
 
 
 def _archived_line_of(facts: dict[str, Any]) -> bytes:
@@ -122,10 +143,10 @@ def _fold_archived_log(
 ) -> tuple[ArchiveHeader, LogFold]:
     """Fold a file's rows, all or up to the first one that is too late. Raises BadArchive."""
     with closing(_archived_lines_of(path)) as lines:
-        header = _parse_archive_header(path, lines)
+        header = _parse_archive_format(path, lines)[1]
         fold = LogFold(header.job_id)
         try:
-            for row in _parse_archived_rows(path, lines):
+            for row, _ in _parse_archived_lines(path, lines):
                 if is_later(row):
                     break
                 fold.fold_event(cast(Event, row))  # it has the same fields
@@ -140,23 +161,28 @@ def _fold_archived_log(
     return header, fold
 
 
-def _parse_archive_header(path: Path, lines: Iterator[bytes]) -> ArchiveHeader:
+def _parse_archive_format(path: Path, lines: Iterator[bytes]) -> tuple[str, ArchiveHeader]:
     try:
         facts = json.loads(next(lines, b""))
-        if facts["format"] == FORMAT and isinstance(facts["events"], int):
-            return ArchiveHeader(UUID(facts["job"]), facts["events"], bytes.fromhex(facts["head"]))
+        known = facts["format"] in (FORMAT, WITHOUT_PLACES)
+        if known and isinstance(facts["events"], int):
+            job_id, head = UUID(facts["job"]), bytes.fromhex(facts["head"])
+            return facts["format"], ArchiveHeader(job_id, facts["events"], head)
     except UNREADABLE:
         pass
     raise BadArchive(f"{path}: it is no archived log of a format that this release knows")
 
 
-def _parse_archived_rows(path: Path, lines: Iterator[bytes]) -> Iterator[LogEntry]:
+def _parse_archived_lines(
+    path: Path, lines: Iterator[bytes]
+) -> Iterator[tuple[LogEntry, dict[str, Any]]]:
     for number, line in enumerate(lines, start=1):
         try:
-            row = parse_exported_log_row(json.loads(line))
+            facts = json.loads(line)
+            row = parse_exported_log_row(facts)
         except UNREADABLE:
             raise BadArchive(f"{path}: event {number} cannot be read") from None
-        yield row
+        yield row, facts
 
 
 def _archived_lines_of(path: Path) -> Generator[bytes]:

@@ -13,6 +13,7 @@ from pipeline.audit.log_fold import BadRow, LogFold
 from pipeline.audit.reconciliation import reconcile
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound, VerifierBusy
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 from tasks.advisory_locks import VERIFY_TURN
 
@@ -55,7 +56,7 @@ def verify_job(
     `noted`: a seq and the hash (hex) that a reader noted earlier. Log and rows are read as of one
     instant, without blocking anything. With `in_turn`, at most TURNS verifications run at once
     across all processes; more raise VerifierBusy. Only one of a company's long logs is verified at
-    a time; more raise LogReadersBusy. Raises JobNotFound.
+    a time; more raise LogReadersBusy. Raises JobNotFound, LogArchived.
     """
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
@@ -64,6 +65,8 @@ def verify_job(
         job = Job.objects.filter(id=job_id).first()
         if job is None:
             raise JobNotFound
+        if not Event.objects.filter(job_id=job_id).exists():
+            refuse_removed_log(job_id)
         if in_turn:
             _take_turn_to_verify()
             if job.seq > LONG_LOG:

@@ -16,7 +16,7 @@ from django.db import connection
 from psycopg import sql
 
 OWNER, APPLICATION = "nextinline_owner", "nextinline_app"
-LOG = "pipeline_event"
+LOG, REMOVED_LOGS = "pipeline_event", "pipeline_removedlog"
 
 _CREATE_ROLE = """
 DO $$ BEGIN
@@ -48,9 +48,13 @@ _RIGHTS = """
 GRANT USAGE ON SCHEMA public TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role};
 GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {role};
-REVOKE ALL ON {log}, django_migrations FROM {role};
-GRANT SELECT, INSERT ON {log} TO {role};
+REVOKE ALL ON {table}, django_migrations FROM {role};
+GRANT SELECT, INSERT ON {table} TO {role};
 GRANT SELECT ON django_migrations TO {role}
+"""
+_RIGHTS_ON_REMOVED_LOGS = """
+REVOKE ALL ON {table} FROM {role};
+GRANT SELECT ON {table} TO {role}
 """
 
 
@@ -115,9 +119,9 @@ def tables_without_role_rights() -> list[str]:
         " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
         "   AND NOT has_table_privilege(c.oid, wanted)"
         "   AND NOT (c.relname = %s AND wanted IN ('UPDATE', 'DELETE'))"
-        "   AND NOT (c.relname = 'django_migrations' AND wanted <> 'SELECT')"
+        "   AND NOT (c.relname IN ('django_migrations', %s) AND wanted <> 'SELECT')"
         " GROUP BY 1 ORDER BY 1",
-        [LOG],
+        [LOG, REMOVED_LOGS],
     )
 
 
@@ -144,8 +148,11 @@ def _create_role(server: psycopg.Connection, role: str, password: str | None) ->
 
 
 def _give_role_its_rights(server: psycopg.Connection, role: str) -> None:
-    found = server.execute("SELECT to_regclass(%s)", [LOG]).fetchone()
-    if found and next(iter(found.values() if isinstance(found, dict) else found)):
-        for statement in _RIGHTS.split(";"):
-            named = {"role": sql.Identifier(role), "log": sql.Identifier(LOG)}
-            server.execute(sql.SQL(statement).format(**named))
+    """Give a role its rights, as far as the tables are there: migrations may not have run yet."""
+    rights = {LOG: _RIGHTS, REMOVED_LOGS: _RIGHTS_ON_REMOVED_LOGS}
+    for table, statements in rights.items():
+        found = server.execute("SELECT to_regclass(%s)", [table]).fetchone()
+        if found and next(iter(found.values() if isinstance(found, dict) else found)):
+            for statement in statements.split(";"):
+                named = {"role": sql.Identifier(role), "table": sql.Identifier(table)}
+                server.execute(sql.SQL(statement).format(**named))

@@ -281,3 +281,10 @@ class LogReadersBusy(LineError):
 
 class VerifierBusy(LineError):
     message = "Other logs are being verified. Try again in a moment."
+
+
+class LogArchived(LineError):
+    message = (
+        "The log of this job was moved to the archive on {on}. Whoever runs the site can put it "
+        "back."
+    )

@@ -139,10 +139,11 @@ def _format_applications(job: Job) -> Iterator[Row]:
         yield dict(zip(APPLICATION_COLUMNS, plain, strict=True))
 
 
+def _format_log(job: Job) -> Iterator[Row]:
+    return map(exported_log_row, exported_rows_of_log(job.id, job.seq))
+
+
 _ROWS: dict[str, tuple[tuple[str, ...], Callable[[Job], Iterator[Row]]]] = {
     "applications": (APPLICATION_COLUMNS, _format_applications),
-    "log": (
-        LOG_COLUMNS,
-        lambda job: map(exported_log_row, exported_rows_of_log(job.id, job.seq)),
-    ),
+    "log": (LOG_COLUMNS, _format_log),
 }

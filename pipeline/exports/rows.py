@@ -11,6 +11,7 @@ from uuid import UUID
 
 from applicants.models import ERASED
 from pipeline.database.replica import reads_replica
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 from tasks.listen import listener_session
 
@@ -62,10 +63,10 @@ SELECT a.id, a.applicant_id, a.name,
        a.accept_until, a.passes_used, a.pass_next
 FROM pipeline_application a
 JOIN applicants_applicant person ON person.id = a.applicant_id
-JOIN LATERAL (
+LEFT JOIN LATERAL (
     SELECT policy_version, data FROM pipeline_event
     WHERE application_id = a.id ORDER BY seq DESC LIMIT 1
-) last ON true
+) last ON true  -- none if the log is in the archive
 LEFT JOIN LATERAL (
     SELECT string_agg(text, E'\n' ORDER BY seq) AS text FROM pipeline_decisionnote
     WHERE application_id = a.id
@@ -90,7 +91,7 @@ def exported_rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:
 def exported_rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
     """Yield a job's log up to a seq, oldest first.
 
-    Log rows never change, so this reads the log as of one instant.
+    Log rows never change, so this reads the log as of one instant. Raises LogArchived.
     """
 
     @reads_replica
@@ -101,6 +102,7 @@ def exported_rows_of_log(job_id: UUID, head: int) -> Iterator[Event]:
     last = 0
     while last < head:
         if not (rows := read_slice_of_exported_rows(last)):
+            refuse_removed_log(job_id)
             return
         yield from rows
         last = rows[-1].seq

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from pipeline.domain.errors import FilesFull, JobNotFound, StoredFileNotFound
+from pipeline.domain.errors import FilesFull, JobNotFound, LogArchived, StoredFileNotFound
 from pipeline.exports.write import write_export
 from tasks.context import Context
 from tasks.errors import Fatal, Retry
@@ -56,7 +56,7 @@ def _export_in_task(what: str, payload: dict[str, Any], context: Context) -> dic
             tell=partial(context.progress, note="rows written"),
             is_cancelled=lambda: context.cancelled,
         )
-    except (JobNotFound, FilesFull) as error:
+    except (JobNotFound, FilesFull, LogArchived) as error:
         raise Fatal(str(error)) from None
     except StoredFileNotFound:
         raise Retry(

@@ -9,6 +9,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from pipeline.domain.errors import JobNotFound
 from pipeline.exports.formats import TYPES, formatted_file_name, formatted_lines, formatted_pieces
 from pipeline.files.write import FileWriter, remove_written_files
+from pipeline.line.removed_logs import refuse_removed_log_of
 from pipeline.models import Application, StoredFile
 from pipeline.selectors.jobs import read_job
 
@@ -47,11 +48,13 @@ def write_export(
     Returns the file, or None after a cancellation, which leaves no file. A task has one file:
     writing again replaces the output of an earlier attempt. Raises JobNotFound, also for another
     company's job. Raises StoredFileNotFound if the file was removed while it was written, because
-    someone who may be in it was erased: start again.
+    someone who may be in it was erased: start again. Raises LogArchived.
     """
     job = read_job(job_id)
     if job.company_id != company_id:
         raise JobNotFound
+    if what == "log":
+        refuse_removed_log_of(job)
     writer = FileWriter.begin(
         file_id=uuid5(NAMESPACE_OID, f"export {task_id}"),  # the same at every attempt
         company_id=company_id,

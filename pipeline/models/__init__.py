@@ -41,6 +41,7 @@ from pipeline.models.references import (
     JobReference,
     Reference,
 )
+from pipeline.models.removed_logs import RemovedLog
 from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, NameWord, Throttle
 from pipeline.models.webhooks import (
     WebhookAttempt,
@@ -103,6 +104,7 @@ __all__ = [
     "PortalToken",
     "Producer",
     "Reference",
+    "RemovedLog",
     "RequestRecord",
     "SavedView",
     "Standing",

@@ -16,6 +16,7 @@ from uuid_utils.compat import uuid7
 from applicants.models import ERASED_NAME, NAME_LENGTH, Applicant
 from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
+from pipeline.models.log_triggers import LOG_TRIGGERS
 
 # The kinds of events with an index of their own: not the frequent ones.
 FOUND_BY_KIND = (
@@ -238,7 +239,9 @@ class ApplicationRow(NamedTuple):
 
 
 class Event(models.Model):
-    """One row of a job's log. Never changed, never deleted; holds ids and codes, no personal data.
+    """One row of a job's log. Never changed; holds ids and codes, no personal data.
+
+    Deleted only together with all other rows of a log that is archived (`RemovedLog`).
 
     No foreign keys: the log outlives the rows that it names, and each key would cost every change.
 
@@ -283,16 +286,7 @@ class Event(models.Model):
             ),
             BrinIndex("at", name="event_at"),
         ]
-        triggers: ClassVar[list[pgtrigger.Trigger]] = [
-            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
-            pgtrigger.Trigger(
-                name="no_truncate",
-                level=pgtrigger.Statement,
-                when=pgtrigger.Before,
-                operation=pgtrigger.Truncate,
-                func="RAISE EXCEPTION 'the log is append-only: TRUNCATE is refused';",
-            ),
-        ]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = LOG_TRIGGERS
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.seq} {self.event}"

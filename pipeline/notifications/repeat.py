@@ -39,7 +39,9 @@ def repeat_email(
         raise EmailNotRepeatable(why="This email is still being sent.")
     if email.is_reminder:
         raise EmailNotRepeatable(why="Reminders are not sent again. Send the offer again.")
-    event = Event.objects.get(job_id=application.job_id, seq=email.seq)
+    event = Event.objects.filter(job_id=application.job_id, seq=email.seq).first()
+    if event is None:
+        raise EmailNotRepeatable(why="The log of this job is in the archive.")
     if is_offer_in_applicant_email_over(application, event):
         raise EmailNotRepeatable(why="This offer is no longer open.")
     same = Email.objects.filter(application_id=application.id, seq=email.seq, kind=email.kind)

@@ -1,4 +1,4 @@
-"""Messages to people for errors of the line, the 404 for missing objects, and URLs of buttons."""
+"""Messages to people for errors of the line, answers to what is missing, and URLs of buttons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve
 
 from pipeline.domain import errors
@@ -115,14 +115,20 @@ def post_only_error_messages_to_page(
 def missing_error_messages_to_404(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Answer 404 if a page's object does not exist or is not the visitor's. A middleware."""
+    """Answer 404 if a page's object does not exist or is not the visitor's. A middleware.
+
+    If a page needs a log that was moved to the archive, say so: 409.
+    """
 
     def answer_with_error_message(request: HttpRequest) -> HttpResponse:
         return get_response(request)
 
-    def turn_error_message_into_404(request: HttpRequest, error: Exception) -> None:
+    def turn_error_message_into_404(request: HttpRequest, error: Exception) -> HttpResponse | None:
         if isinstance(error, NOT_FOUND):
             raise Http404 from error
+        if isinstance(error, errors.LogArchived):
+            return render(request, "errors/log_archived.html", {"why": str(error)}, status=409)
+        return None
 
     answer_with_error_message.process_exception = turn_error_message_into_404  # type: ignore[attr-defined]  # Django's way
     return answer_with_error_message

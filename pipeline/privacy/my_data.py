@@ -7,16 +7,18 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from applicants.codes import kept_code_of
 from applicants.models import Applicant, ApplicantToken
-from pipeline.models import Application, Email, Event
+from pipeline.models import Application, Email, Event, RemovedLog
 from pipeline.selectors.annotations import annotations_of
 from pipeline.selectors.contests import contest_texts_of_applications
 from pipeline.wording.sentences import Reader, sentence
 
 
 def my_data_about(applicant: Applicant) -> dict[str, Any]:
-    """Return all data kept about a person, with explanations, in eleven queries, without secrets.
+    """Return all data kept about a person, with explanations, in twelve queries, without secrets.
 
     It includes the reason code of a company's decision, and the company's notes, tags and links,
     but not the note of a decision.
@@ -59,8 +61,7 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
 _AS_THEY_ARE = ("not_before", "passes_used", "pass_next", "ended_at")
 
 
-def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
-    theirs = Application.objects.filter(applicant_id=applicant_id)
+def _my_data_of_events(theirs: QuerySet[Application]) -> dict[UUID | None, list[dict[str, Any]]]:
     timelines: dict[UUID | None, list[dict[str, Any]]] = {}
     events = Event.objects.filter(application_id__in=theirs.values("id"))
     for event in events.order_by("job_id", "seq"):
@@ -76,6 +77,14 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
                 "hash": bytes(event.hash).hex(),
             }
         )
+    return timelines
+
+
+def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
+    theirs = Application.objects.filter(applicant_id=applicant_id)
+    timelines = _my_data_of_events(theirs)
+    removed = RemovedLog.objects.filter(job__in=theirs.values("job_id"))
+    archived = dict(removed.values_list("job_id", "removed_at"))
     emails: dict[UUID, list[dict[str, Any]]] = {}
     for email in Email.objects.filter(application_id__in=theirs.values("id")).order_by(
         "created_at"
@@ -106,6 +115,8 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "kept_by_the_company": kept[row.id].for_the_person(),
             "emails": emails.get(row.id, []),
             "timeline": timelines.get(row.id, []),
+            # Then the timeline is empty: the log is in files, which name nobody.
+            "timeline_moved_to_archive_at": archived.get(row.job_id),
         }
         for row in rows
     ]

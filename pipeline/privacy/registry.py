@@ -111,6 +111,7 @@ HASHES = frozenset(
     " applicants_signincode.digest applicants_signincode.network applicants_signincode.request"
     " django_session.session_key jobs_apikey.digest jobs_apikey.hint"
     " jobs_job.chain_head jobs_user.password pipeline_event.hash pipeline_event.prev_hash"
+    " pipeline_removedlog.head"
     " pipeline_idempotencyrecord.fingerprint pipeline_idempotencyrecord.id"
     " pipeline_portaltoken.digest pipeline_throttle.id"
     " pipeline_webhookendpoint.old_secret pipeline_webhookendpoint.secret"

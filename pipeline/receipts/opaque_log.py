@@ -18,6 +18,7 @@ from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.draw import opaque_id_in_draw
 from pipeline.domain.states import EventType
 from pipeline.line.event_log import logged_time
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 
 # The digest of a log without rows.
@@ -54,13 +55,17 @@ class _LoggedEvent(NamedTuple):
 
 
 def opaque_rows(job_id: UUID, *, after: int, upto: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows after a seq, up to another one, with one query per AT_ONCE rows."""
+    """Yield the rows after a seq, up to another one, with one query per AT_ONCE rows.
+
+    Raises LogArchived.
+    """
     while after < upto:
         part = Event.objects.filter(job_id=job_id, seq__gt=after, seq__lte=upto).order_by("seq")
         found = list(part.values_list(*_COLUMNS.split())[:AT_ONCE])
         for columns in found:
             yield _opaque_row(job_id, _LoggedEvent(*columns))
         if not found:  # the log is shorter than its job says: the verification names that
+            refuse_removed_log(job_id)
             return
         after = found[-1][0]
 

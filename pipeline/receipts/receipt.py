@@ -13,6 +13,7 @@ from pipeline.audit.heavy_reads import LONG_LOG, take_turn_for_heavy_read
 from pipeline.database.instants import one_instant
 from pipeline.domain.errors import ReceiptNotReady
 from pipeline.line.event_log import logged_time
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 from pipeline.receipts.keys import sign_receipt_with_key
 from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_opaque_digest, opaque_rows
@@ -27,7 +28,7 @@ def issue_receipt(application_id: UUID) -> dict[str, Any]:
     """Return a signed receipt of an application, as of one instant.
 
     Only the events since the job's last receipt are read. Raises ReceiptNotReady if there are too
-    many for one request, LogReadersBusy, ApplicationNotFound.
+    many for one request, LogReadersBusy, ApplicationNotFound, LogArchived.
     """
     job_id = read_application(application_id).application.job_id
     key = f"log_digest:{job_id}"
@@ -36,6 +37,8 @@ def issue_receipt(application_id: UUID) -> dict[str, Any]:
         seen = read_application(application_id)
         job = Job.objects.get(id=job_id)
         reached, digest = _digest_of_log_in_receipt(job, known)
+        if not reached:
+            refuse_removed_log(job_id)
         last = Event.objects.filter(job_id=job_id, seq=reached).values_list("hash", flat=True)
         head = bytes(last.get()).hex()
     if known is None or known[0] != reached or known[1] != digest.hex():

@@ -11,6 +11,7 @@ from django.db.models import F, Q, QuerySet
 from jobs.models import MAX_CAPACITY, ApiKey, User
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import EventType
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Application, Event
 from pipeline.selectors.page import Page
 
@@ -74,7 +75,7 @@ class Wanted:
 def event_trees_of(job_id: UUID, *, before: int | None, limit: int) -> Page[EventTree]:
     """Return a page of a job's log before a seq, newest first, in at most five queries.
 
-    Pages are cut at events without a cause, so that each tree is whole.
+    Pages are cut at events without a cause, so that each tree is whole. Raises LogArchived.
     """
     closing = _closing_tree_root(job_id)
     roots = _roots_of_event_trees(job_id, closing, before, limit)
@@ -101,7 +102,8 @@ def wanted_event_trees_of(
 ) -> Page[EventTree]:
     """Return a page of the log that matches a filter, newest first, without trees.
 
-    Takes at most five queries, none of which reads much more of the log than it returns.
+    Takes at most five queries, none of which reads much more of the log than it returns. Raises
+    LogArchived.
     """
     events = Event.objects.filter(job_id=job_id)
     if wanted.application_id:
@@ -111,6 +113,8 @@ def wanted_event_trees_of(
     if wanted.event:
         events = _event_trees_of_kind(events, job_id, wanted.event, before)
     page = _newest_event_trees(events, before, limit)
+    if not page.rows:
+        refuse_removed_log(job_id)
     return Page([EventTree(event) for event in page.rows], page.more)
 
 
@@ -134,6 +138,8 @@ def actors_in_event_trees(ids: Collection[UUID]) -> dict[UUID, str]:
 def _closing_tree_root(job_id: UUID) -> Event | None:
     """Return the event that closed a job, if it is closed: the last event of the job itself."""
     last = Event.objects.filter(job_id=job_id, application_id=None).order_by("-seq").first()
+    if last is None:
+        refuse_removed_log(job_id)
     return last if last and last.event == EventType.JOB_CLOSED else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from pipeline.domain.states import EventType
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 from pipeline.selectors.page import Page
 
@@ -33,7 +34,7 @@ def events_of_job(
 ) -> Page[Event]:
     """Return a job's log after a seq, oldest first, in one query.
 
-    The events can be limited to one application or one type.
+    The events can be limited to one application or one type. Raises LogArchived.
     """
     events = Event.objects.filter(job_id=job_id, seq__gt=after_seq)
     if application_id:
@@ -42,4 +43,7 @@ def events_of_job(
         events = events.filter(event=event.value)
     if event in _OF_JOBS:  # few among many, with an index of their own
         events = events.filter(application_id=None)
-    return Page.cut(list(events.order_by("seq")[: limit + 1]), limit)
+    rows = list(events.order_by("seq")[: limit + 1])
+    if not rows:
+        refuse_removed_log(job_id)
+    return Page.cut(rows, limit)

@@ -17,7 +17,8 @@ from uuid import UUID
 from django.db import connection
 
 from pipeline.domain.errors import UnknownPlace
-from pipeline.models import Event
+from pipeline.line.removed_logs import refuse_removed_log
+from pipeline.models import Event, RemovedLog
 from pipeline.selectors.page import Page
 
 
@@ -55,17 +56,26 @@ def end_of_feed(company_id: UUID) -> FeedPlace | None:
     return FeedPlace(*row) if row else None
 
 
+def _place_after_removed_log(company_id: UUID, after: FeedPlace) -> tuple[int, int]:
+    """Return the place of a removed log's last event. Raises UnknownPlace, LogArchived."""
+    removed = RemovedLog.objects.filter(job_id=after.job_id, job__company_id=company_id).first()
+    if removed is None:
+        raise UnknownPlace
+    if removed.events != after.seq:
+        refuse_removed_log(after.job_id)
+    return removed.last_txid, removed.last_id
+
+
 def feed_of(company_id: UUID, *, after: FeedPlace | None, limit: int) -> Page[Event]:
     """Return a page of a company's feed after a place (two queries), or from its start (one).
 
-    Raises UnknownPlace if the company has no such event.
+    Events of logs that were removed to the archive are left out. Raises UnknownPlace if the company
+    has no such event, LogArchived if it was in such a log, and not its last one.
     """
     txid, row_id = _START
     if after:
         events = Event.objects.filter(company_id=company_id, job_id=after.job_id, seq=after.seq)
         found = events.values_list("txid", "id").first()
-        if found is None:
-            raise UnknownPlace
-        txid, row_id = found
+        txid, row_id = found or _place_after_removed_log(company_id, after)
     values = {"company": company_id, "txid": txid, "row": row_id, "most": limit + 1}
     return Page.cut(list(Event.objects.raw(_PAGE, values)), limit)

@@ -21,6 +21,7 @@ from jobs.models import Job
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.domain.states import DRAW_AT, EventType, Status
 from pipeline.line.event_log import parse_logged_time
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 from pipeline.selectors import past_states_sql as sql
 
@@ -150,7 +151,7 @@ def past_state_of(
     """Return the line after event `seq`, or at time `as_of`, or now.
 
     Takes at most four queries, one more for a time, and one for a lottery. Raises JobNotFound;
-    NoSuchMoment before the job's first event; FutureMoment.
+    NoSuchMoment before the job's first event; FutureMoment; LogArchived.
     """
     head = Job.objects.filter(id=job_id).values_list("seq", flat=True).first()
     if head is None:
@@ -159,12 +160,13 @@ def past_state_of(
         seq = past_seq_at(job_id, as_of)
         head = max(head, seq)  # a change may have been committed in between
     seq = head if seq is None else seq
-    if seq < 1:
-        raise NoSuchMoment
     if seq > head:
         raise FutureMoment
     about_job = Event.objects.filter(job_id=job_id, application_id=None, seq__lte=seq)
-    last = about_job.order_by("-seq")[0]
+    last = about_job.order_by("-seq").first()
+    if last is None:
+        refuse_removed_log(job_id)
+        raise NoSuchMoment
     event = Event.objects.get(job_id=job_id, seq=seq)
     moment = PastState(event, head, last.data, last.policy_version)
     if DRAW_AT in last.data:

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from pipeline.models import Application, Event
+from pipeline.line.removed_logs import refuse_removed_log
+from pipeline.models import Application, Event, RemovedLog
 from pipeline.selectors.page import Page
 
 
@@ -21,9 +22,21 @@ class TimelineMoment(NamedTuple):
 
 
 def timeline_of_application(application_id: UUID, *, after_seq: int, limit: int) -> Page[Event]:
-    """Return an application's events after a seq, oldest first, in one query."""
+    """Return an application's events after a seq, oldest first, in one query.
+
+    Raises LogArchived.
+    """
     events = Event.objects.filter(application_id=application_id, seq__gt=after_seq)
-    return Page.cut(list(events.order_by("seq")[: limit + 1]), limit)
+    rows = list(events.order_by("seq")[: limit + 1])
+    if not rows and not after_seq:
+        refuse_removed_log(Application.objects.values_list("job_id").get(id=application_id)[0])
+    return Page.cut(rows, limit)
+
+
+def lacks_events_of_person(applicant_id: UUID, *, company_id: UUID) -> bool:
+    """Tell whether logs of a person's jobs at a company were removed. Takes one query."""
+    theirs = Application.objects.filter(applicant_id=applicant_id, job__company_id=company_id)
+    return RemovedLog.objects.filter(job__in=theirs.values("job_id")).exists()
 
 
 def timeline_of_person(
@@ -31,7 +44,8 @@ def timeline_of_person(
 ) -> Page[Event]:
     """Return a person's events after a moment, oldest first, in one query.
 
-    With a company, only events at its jobs are returned.
+    With a company, only events at its jobs are returned. Events of logs that were removed to the
+    archive are left out.
 
     The order is (`at`, job, `seq`), which within one job is that of `seq`.
     """

@@ -25,6 +25,7 @@ from pipeline.domain.states import Actor, Move
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_move
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
@@ -46,8 +47,8 @@ def contest(
     The application stays ended. The company must answer within CONTEST_DAYS, a setting.
     `text` stays out of the log. `request_id` identifies the request: repeating it is harmless.
     Raises NotContestable if it did not lapse and was not removed or rejected, or was never
-    verified; ContestTooLate after CONTEST_WITHIN; AlreadyContested; ApplicationNotFound, also if
-    the person was erased meanwhile.
+    verified; ContestTooLate after CONTEST_WITHIN; AlreadyContested; LogArchived;
+    ApplicationNotFound, also if the person was erased meanwhile.
     """
     job = lock_job_of(application_id, hold_person=True)
     settle_due(job, only_ends=True)
@@ -59,6 +60,8 @@ def contest(
     if request_id and (same := earlier.filter(id=request_id).first()):
         return same
     end = contestable_end(application_id)
+    if end is None:
+        refuse_removed_log(job.id)
     if application.outcome not in CONTESTABLE or not application.is_verified or end is None:
         raise NotContestable(why=NOT_CONTESTABLE)
     if earlier.filter(contested_seq=end.seq).exists():

@@ -22,6 +22,7 @@ from django.db.models import F, Max, Sum
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
 from pipeline.database.replica import reads_replica
+from pipeline.line.removed_logs import refuse_removed_log_of
 from pipeline.selectors.past_states import past_seq_at
 from pipeline.stats.job_week import DAYS, Week
 
@@ -153,7 +154,11 @@ class IdleSeats:
 
 @reads_replica
 def idle_seats_of_job(job: Job, *, weeks: int, zone: str) -> IdleSeats:
-    """Return a job's ledger of the last weeks, including the current one, in a few queries."""
+    """Return a job's ledger of the last weeks, including the current one, in a few queries.
+
+    Raises LogArchived.
+    """
+    refuse_removed_log_of(job)
     now = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
     spans = _last_weeks_of_idle_seats(now, weeks, zone)
     edges = [*(week.start for week in spans), now]
@@ -169,8 +174,10 @@ def idle_seats_of_job(job: Job, *, weeks: int, zone: str) -> IdleSeats:
 def idle_seats_in_week(job: Job, week: Week) -> IdleSeatLedger | None:
     """Return a job's ledger of a week that has ended, or None if its log is too long since then.
 
-    A miss after the week counts for the part of its offer that lies in the week.
+    A miss after the week counts for the part of its offer that lies in the week. Raises
+    LogArchived.
     """
+    refuse_removed_log_of(job)
     first = max(1, past_seq_at(job.id, week.start))
     if job.seq - first >= MOST_EVENTS:
         return None

@@ -17,6 +17,7 @@ from django.db import connection
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
 from pipeline.database.replica import reads_replica
+from pipeline.line.removed_logs import refuse_removed_log_of
 from pipeline.models import Event
 from pipeline.selectors.past_states import past_seq_at
 
@@ -78,8 +79,9 @@ class Series:
 def job_series_of(job: Job, *, back: timedelta | None, zone: str) -> Series:
     """Return a job's figures for the last `back`, or for all time, in three or four queries.
 
-    `zone` names the time zone of the hours.
+    `zone` names the time zone of the hours. Raises LogArchived.
     """
+    refuse_removed_log_of(job)
     now = database_now(ahead_seconds=job.clock_offset_seconds)
     is_over = job.status == JobStatus.CLOSED and not (job.pending_count or job.waitlist_count)
     end = job.last_event_at if is_over else max(now, job.last_event_at)

@@ -17,6 +17,7 @@ from django.db import connection
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import Outcome, Status
+from pipeline.line.removed_logs import refuse_removed_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +193,12 @@ FROM told
 
 @reads_replica
 def totals_of_job(job_id: UUID) -> JobTotals:
-    """Return a job's figures, in one query. Raises JobNotFound."""
+    """Return a job's figures, in one query. Raises JobNotFound, LogArchived."""
     with connection.cursor() as cursor:
         cursor.execute(_ADD_UP, {"job": job_id})
         events, *row = cursor.fetchone()
     if not events:  # a log starts with JOB_CREATED
+        refuse_removed_log(job_id)
         raise JobNotFound
     statuses, outcomes, to_promotion, to_acknowledge, acknowledged, decayed, lapsed = row[:7]
     applied, seated, hired, freed, open_seconds, idle, idle_with_people, now = row[7:]

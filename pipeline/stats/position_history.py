@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from pipeline.domain.states import EventType
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Application, ApplicationRow
 
 # A longer log is not read for one person's picture.
@@ -56,11 +57,13 @@ def position_history_of(application: Application | ApplicationRow) -> list[Posit
     """Return each change of an application's position, oldest first, in one query.
 
     Changes of other people at the same time are one step. Returns None if the log has more than
-    MOST_EVENTS events about people.
+    MOST_EVENTS events about people. Raises LogArchived.
     """
     with connection.cursor() as cursor:
         cursor.execute(_READ, {"job": application.job_id, "most": MOST_EVENTS + 1})
         rows = cursor.fetchall()
+    if not rows:
+        refuse_removed_log(application.job_id)
     if len(rows) > MOST_EVENTS:
         return None
     logged = (

@@ -13,6 +13,7 @@ from django.db import connection
 from jobs.models import Job
 from pipeline.domain.contests import ContestAnswer
 from pipeline.line.company_clock import read_company_clock
+from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Contest, Event
 
 # A number below this could point at a person, so the page only says that it is smaller.
@@ -68,7 +69,10 @@ GROUP BY 1, 2
 
 
 def public_facts_of(job: Job) -> PublicCounts:
-    """Return the counts of a job's last MOST_EVENTS events, at most KEPT_SECONDS old."""
+    """Return the counts of a job's last MOST_EVENTS events, at most KEPT_SECONDS old.
+
+    Raises LogArchived.
+    """
     key = f"public_counts:{job.id}"
     known: PublicCounts | None = caches["local"].get(key)
     if known is not None:
@@ -78,6 +82,8 @@ def public_facts_of(job: Job) -> PublicCounts:
         cursor.execute(_READ, {"job": job.id, "after": after})
         rows = cursor.fetchall()
     first = Event.objects.filter(job_id=job.id, seq=after + 1).values_list("at", flat=True).first()
+    if first is None:
+        refuse_removed_log(job.id)
     open_contests = Contest.objects.filter(job_id=job.id, answer="")
     now = read_company_clock(job.company_id).now
     counts = {(event, reason): count for event, reason, count in rows}

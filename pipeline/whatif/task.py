@@ -11,6 +11,7 @@ from jobs.models import Job
 from jobs.policies import POLICY_FIELDS, policy_limits
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
+from pipeline.line.removed_logs import log_removed_at
 from pipeline.models import LastWhatIf
 from pipeline.selectors.jobs import read_job
 from pipeline.whatif.compare import Cancelled, NotReproducible, compare_rules
@@ -88,6 +89,8 @@ def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]
 def _what_if_task_refusal(job: Job) -> str:
     if job.draw_at is not None:
         return "A job whose order is drawn by lot cannot be run again under other rules."
+    if log_removed_at(job):
+        return "The log of this job is in the archive. Whoever runs the site can put it back."
     if job.seq > MOST_EVENTS:
         return f"The log has more than {MOST_EVENTS:,} events, too many for a what-if."
     return ""

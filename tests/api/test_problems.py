@@ -53,6 +53,7 @@ BESIDES = {
         "CONFIRMATION_NEEDED",
         "CONTEST_ANSWERED",
         "CONTEST_TOO_LATE",
+        "LOG_ARCHIVED",
         "EMAIL_NOT_REPEATABLE",
         "EXTERNAL_ID_TAKEN",
         "FILES_FULL",

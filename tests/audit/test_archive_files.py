@@ -29,6 +29,7 @@ from pipeline.database.instants import database_now
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 from pipeline.exports.formats import formatted_lines
+from pipeline.models import Event
 from pipeline.services.answer_contest import answer_contest
 from pipeline.services.contest import contest
 from pipeline.services.lifecycle import pause_job
@@ -60,12 +61,16 @@ def test_a_file_holds_the_exported_log_behind_a_line_that_says_what_it_is(tmp_pa
     job = Job.objects.get(id=job_id)
     head = bytes(job.chain_head).hex()
     assert json.loads(about) == {
-        "format": "next-in-line log 1",
+        "format": "next-in-line log 2",
         "job": str(job_id),
         "events": job.seq,
         "head": head,
     }
-    assert events == list(formatted_lines(job, "log", "jsonl"))
+    rows = [json.loads(each) for each in events]
+    places = [row.pop("place") for row in rows]
+    assert rows == [json.loads(each) for each in formatted_lines(job, "log", "jsonl")]
+    known = Event.objects.filter(job_id=job_id).order_by("seq").values_list("txid", "id")
+    assert places == [list(each) for each in known]
 
 
 def test_the_file_alone_gives_the_line_at_every_seq_and_time(tmp_path: Path) -> None:
@@ -134,7 +139,7 @@ def change(old: str, new: str) -> Callable[[Path], None]:
         (change('"seq":2,', '"seq":"2",'), "seq 2: "),
         (change('"at":"', '"at":"x'), "event 1 cannot be read"),
         (change('"data":{', '"data":["a"],"other":{'), "its hash does not match its content"),
-        (change("next-in-line log 1", "next-in-line log 2"), "a format that this release knows"),
+        (change("next-in-line log 2", "next-in-line log 3"), "a format that this release knows"),
         (change('"events":', '"events":"1","was":'), "a format that this release knows"),
         (change('"events":', '"events":1'), "the file ends here, its first line says otherwise"),
         (lambda path: path.write_bytes(b"no archive"), "it cannot be read: Not a gzipped file"),

@@ -37,7 +37,7 @@ def test_the_database_refuses_to_change_or_delete_what_was_logged(statement: str
     factories.application(job_id)
 
     with (
-        pytest.raises(DatabaseError, match="Cannot update or delete"),
+        pytest.raises(DatabaseError, match="append-only: UPDATE and DELETE"),
         connection.cursor() as cursor,
     ):
         cursor.execute(statement)

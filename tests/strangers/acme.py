@@ -78,6 +78,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.JobTemplate": lambda acme: Q(company=acme),
     "pipeline.LastWhatIf": lambda acme: Q(job_id__in=_jobs_of(acme)),
     "pipeline.NameWord": lambda acme: Q(company_id=acme.id),
+    "pipeline.RemovedLog": lambda acme: Q(job__company=acme),
     "pipeline.PlannedSeats": lambda acme: Q(job__company=acme),
     "pipeline.PortalToken": lambda acme: Q(key__company=acme),
     "pipeline.Producer": lambda acme: Q(key__company=acme),

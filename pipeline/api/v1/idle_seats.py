@@ -15,6 +15,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import OF_WEEKS
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import integer_parameter, zone_parameter
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.reports import IdleSeatsOut
@@ -86,6 +87,7 @@ class IdleSeatsOfJob(Endpoint):
         tagged=True,
         parameters=OF_WEEKS,
         about=_ABOUT,
+        refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a job's seat time by week: in use, and lost by cause."""

@@ -47,7 +47,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/applications/import", import_file.ImportApplications.as_view()),
     path("jobs/<uuid:job_id>/pipeline", line.LinePipeline.as_view()),
     path("jobs/<uuid:job_id>/queue", line.LineQueue.as_view()),
-    path("jobs/<uuid:job_id>/summary", jobs.JobSummary.as_view()),
+    path("jobs/<uuid:job_id>/summary", facts.JobSummary.as_view()),
     path("jobs/<uuid:job_id>/facts", facts.FactsOfJob.as_view()),
     path("jobs/<uuid:job_id>/planned-seats", planned_seats.PlannedSeatsOfJob.as_view()),
     path(

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipeline.management.doctor import (
     anchor_findings,
+    archive_findings,
     background_findings,
     database_findings,
     machine_findings,
@@ -47,6 +48,7 @@ IN_TABLES: dict[str, Check] = {
     "line": background_findings.background_settlement_findings,
     "tasks": background_findings.background_task_findings,
     "anchors": anchor_findings.anchor_findings,  # in the place of the one above
+    "archive": archive_findings.archive_findings,
     "devices": site_findings.site_device_findings,
 }
 CAN_BE_SKIPPED = list(dict.fromkeys([*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]))

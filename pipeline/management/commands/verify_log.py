@@ -11,11 +11,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs.models import Job
-from pipeline.audit.anchors import BadAnchors, problems_with_anchors
+from pipeline.audit.anchor_comparison import problems_with_anchors
+from pipeline.audit.anchors import BadAnchors
 from pipeline.audit.archive import count_missing_in_archive, problems_with_archive
 from pipeline.audit.verify import verify_job
 from pipeline.database.replica import primary_without_replica
-from pipeline.domain.errors import JobNotFound
+from pipeline.domain.errors import JobNotFound, LogArchived
+from pipeline.models import RemovedLog
 from pipeline.wording.english import count
 
 NIGHTS = 2  # within which a log is archived that is due
@@ -53,18 +55,22 @@ class Command(BaseCommand):
         **_: Any,
     ) -> None:
         with primary_without_replica():  # a sound replica says nothing about what the primary holds
-            failures = [self._verify_logs(job_ids)]
+            failures = [self._verify_logs(job_ids, archive)]
             if anchors:
-                failures.append(self._compare_log_with_anchors(anchors, key, job_ids))
+                failures.append(self._compare_log_with_anchors(anchors, key, job_ids, archive))
             if archive:
                 failures.append(self._verify_archived_logs(archive, job_ids))
         if any(failures):
             raise CommandError(" ".join(each for each in failures if each))
 
-    def _compare_log_with_anchors(self, anchors: Path, key: Path, job_ids: list[UUID]) -> str:
+    def _compare_log_with_anchors(
+        self, anchors: Path, key: Path, job_ids: list[UUID], archive: Path | None
+    ) -> str:
         """Compare the logs with the anchors; return the failure, or "" if there is none."""
         try:
-            compared, problems = problems_with_anchors(anchors, key, job_ids=job_ids)
+            compared, problems = problems_with_anchors(
+                anchors, key, job_ids=job_ids, archive=archive
+            )
         except BadAnchors as error:
             return str(error)
         for problem in problems:
@@ -93,15 +99,19 @@ class Command(BaseCommand):
         )
         return ""
 
-    def _verify_logs(self, job_ids: list[UUID]) -> str:
+    def _verify_logs(self, job_ids: list[UUID], archive: Path | None) -> str:
         """Verify the logs; return the failure, or "" if there is none."""
         ids: Iterable[UUID] = job_ids or Job.objects.order_by("id").values_list("id", flat=True)
-        checked, bad = 0, 0
+        checked, bad, removed = 0, 0, 0
         for job_id in ids:
             try:
                 verdict = verify_job(job_id)
             except JobNotFound:
                 raise CommandError(f"There is no job {job_id}.") from None
+            except LogArchived:
+                removed += 1
+                bad += self._is_other_than_removed(job_id)
+                continue
             checked += 1
             if verdict.is_sound:
                 head = f"{verdict.head_seq} events, head {verdict.head_hash}"
@@ -112,7 +122,22 @@ class Command(BaseCommand):
             self.stdout.write(f"{job_id}: chain {verdict.chain}{where}")
             for difference in verdict.differences:
                 self.stdout.write(f"  {difference}")
+        if removed and not archive:
+            where = f"{count(removed, 'log')} in the archive alone. Verify with --archive FOLDER."
+            self.stdout.write(self.style.WARNING(where))
         if bad:
-            return f"{bad} of {checked} logs are not sound."
+            return f"{bad} of {checked + removed} logs are not sound."
         self.stdout.write(self.style.SUCCESS(f"All is well: {count(checked, 'log')} verified."))
         return ""
+
+    def _is_other_than_removed(self, job_id: UUID) -> bool:
+        """Compare the row of a job with the record of its removed log, and say what is found."""
+        job, record = Job.objects.get(id=job_id), RemovedLog.objects.get(job_id=job_id)
+        same = (job.seq, bytes(job.chain_head)) == (record.events, bytes(record.head))
+        on = f"removed on {record.removed_at:%-d %B %Y}"
+        if same:
+            head = f"{record.events} events, head {bytes(record.head).hex()}"
+            self.stdout.write(f"{job_id}: in the archive, {on}, {head}")
+        else:
+            self.stdout.write(f"{job_id}: the job's row is not as the log that was {on}")
+        return not same

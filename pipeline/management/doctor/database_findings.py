@@ -27,7 +27,7 @@ from pipeline.database.roles import (
     tables_without_role_rights,
 )
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
-from pipeline.models import Event
+from pipeline.models import Event, RemovedLog
 from pipeline.selectors.health import missing_migrations_for_health, unknown_migrations_for_health
 from tasks.listen import TransactionPooler, connect_to_listen
 
@@ -210,8 +210,9 @@ def database_role_findings() -> Iterator[Finding]:
 def database_trigger_findings() -> Iterator[Finding]:
     """Check that the triggers that protect the log are installed and on."""
     off = []
-    for trigger in Event._meta.triggers:  # type: ignore[attr-defined]
-        status, is_enabled = trigger.get_installation_status(Event)
+    pairs = [(each, model) for model in (Event, RemovedLog) for each in model._meta.triggers]  # type: ignore[union-attr]
+    for trigger, model in pairs:
+        status, is_enabled = trigger.get_installation_status(model)
         if status != pgtrigger.core.INSTALLED or not is_enabled:
             off.append(trigger.name)
     if off:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
+from pipeline.line.removed_logs import log_removed_at
 from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import (
     ApplicationCard,
@@ -75,6 +76,7 @@ def my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBa
                 for event in events.rows
             ],
             "more_lines": events.more,
+            "log_removed_at": log_removed_at(job),
             "emails": emails,
             "plans": plans,
             "contests": [ShownContest.of_contest(each, seen.now) for each in contests],

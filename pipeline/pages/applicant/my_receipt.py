@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from pipeline.domain.errors import LogReadersBusy, ReceiptNotReady
 from pipeline.exports.formats import formatted_pieces
+from pipeline.line.removed_logs import refuse_removed_log_of
 from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.rate_limits import TooOften, limit_page_rate
@@ -69,6 +70,7 @@ def download_log_for_my_receipt(request: HttpRequest, application_id: UUID) -> H
         context = {"card": _card_of_my_receipt(application_id), "refusal": str(error)}
         return render(request, "applicant/my_receipt.html", context, status=429)
     job = read_job(seen.application.job_id)
+    refuse_removed_log_of(job)
     upto = min(job.seq, after + MOST_ROWS)
     lines = (
         f"{json.dumps(row, sort_keys=True, separators=(',', ':'), ensure_ascii=False)}\n"

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from jobs.models import Job
 from pipeline.domain.permissions import Action
+from pipeline.line.removed_logs import log_removed_at
 from pipeline.models import DecisionNote, PendingDecision
 from pipeline.notifications.repeat import repeat_email
 from pipeline.pages.access import Member, for_members, received_application
@@ -97,9 +98,9 @@ def _company_application_context(
 ) -> dict[str, Any]:
     after = request.GET.get("after", "")
     after_seq = int(after) if after.isdecimal() and len(after) < 19 else 0
-    page: Page[Any] = timeline_of_application(
-        seen.application.id, after_seq=after_seq, limit=EVENTS_SHOWN
-    )
+    page: Page[Any] = Page([], more=False)
+    if not (removed_at := log_removed_at(job)):
+        page = timeline_of_application(seen.application.id, after_seq=after_seq, limit=EVENTS_SHOWN)
     may_annotate = member.may(Action.ANNOTATE)
     return {
         "member": member,
@@ -126,6 +127,7 @@ def _company_application_context(
         "emails": emails,
         "may_send_again": member.may(Action.DECIDE),
         "events": event_rows_of_person(page.rows),
+        "log_removed_at": removed_at,
         "next_url": f"{request.path}?after={page.rows[-1].seq}" if page.more else "",
         "first_url": request.path if after_seq else "",
     }

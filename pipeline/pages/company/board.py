@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
+from pipeline.line.removed_logs import log_removed_at
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company.consequences import (
     consequence_of_one_more_seat,
@@ -118,6 +119,7 @@ def _board_context(
         "idle_more": max(0, idle - IDLE_SHOWN),
         "most_seats": MAX_CAPACITY,
         **_recent_events_on_board(request, shown),
+        "log_removed_at": log_removed_at(shown.job),
         "more_seats": consequence_of_one_more_seat(shown.job, shown.next_names),
         "may": _permitted_buttons_on_board(member, shown.job),
         **{name: _held_people_on_board(shown, column) for name, column in RUNNING_ON_BOARD.items()},
@@ -182,11 +184,11 @@ def _held_people_on_board(shown: Board, column: str) -> set[UUID]:
 
 
 def board_chart(job: Job) -> dict[str, Any]:
-    """Return the chart of a job's last day as context; {} for a draft.
+    """Return the chart of a job's last day as context; {} for a draft, or without the log.
 
     A long log is read again at most once a minute, a short one also after each change.
     """
-    if not job.opened_at:
+    if not job.opened_at or log_removed_at(job):
         return {}
     key = f"board-chart:{job.id}"
     kept: tuple[int, Series] | None = caches["local"].get(key)

@@ -26,7 +26,7 @@ from pipeline.selectors.people import (
     recently_applied_people,
 )
 from pipeline.selectors.search import BEFORE_ALL, NamePlace, search_by_name
-from pipeline.selectors.timelines import TimelineMoment, timeline_of_person
+from pipeline.selectors.timelines import TimelineMoment, lacks_events_of_person, timeline_of_person
 
 FOUND_SHOWN = 25
 APPLICATIONS_SHOWN = 50
@@ -123,6 +123,7 @@ def person_page(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
             for row in event_rows_of_person(events.rows)
         ],
         "now": theirs.rows[0].now if theirs.rows else None,
+        "lacks_events": lacks_events_of_person(applicant_id, company_id=company_id),
         **urls,
     }
     return render(request, "company/person.html", context)

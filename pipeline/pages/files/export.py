@@ -15,6 +15,7 @@ from pipeline.exports.formats import (
     formatted_pieces,
     is_known_format,
 )
+from pipeline.line.removed_logs import refuse_removed_log_of
 from pipeline.pages.access import for_members, own_job
 
 security = logging.getLogger("security")
@@ -34,6 +35,8 @@ def stream_export(
     _, job = own_job(request, job_id)
     if not is_known_format(what, format):
         raise Http404
+    if what == "log":
+        refuse_removed_log_of(job)
     security.info("export.downloaded", extra={"job": str(job.id), "what": what})
     pieces = formatted_pieces(
         formatted_lines(job, what, format), characters=PIECE, first_at_once=True

@@ -809,7 +809,7 @@ export interface paths {
          *     continues from it. An event appears once no older transaction is still running. Save the
          *     cursor after you have handled the page: a page that you read again holds the same events.
          *
-         *     Events are kept for ever. With `event`, a page can be short or empty although more follow: continue while there is a `Link`.
+         *     Events are kept for ever, except those of jobs that closed long ago whose logs were moved to the archive. With `event`, a page can be short or empty although more follow: continue while there is a `Link`.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */
@@ -4607,7 +4607,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_CONTESTED" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "CONTEST_ANSWERED" | "CONTEST_TOO_LATE" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "NOT_CONTESTABLE" | "NOT_DEFERRABLE" | "NOT_PASSABLE" | "NOT_PREACCEPTABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
+            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_CONTESTED" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "CONTEST_ANSWERED" | "CONTEST_TOO_LATE" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "LOG_ARCHIVED" | "NOT_CONTESTABLE" | "NOT_DEFERRABLE" | "NOT_PASSABLE" | "NOT_PREACCEPTABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
             request_id: string | null;
             errors: components["schemas"]["FieldError"][];
             /**
@@ -6337,8 +6337,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `ALREADY_CONTESTED`: Already contested; `CLOCK_MOVING`: Clock still moving; `CONTEST_TOO_LATE`: Too late to contest; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `NOT_CONTESTABLE`: Not contestable */
-        AlreadyContestedOrClockMovingOrContestTooLateOrIdempotencyKeyInUseOrNotContestable: {
+        /** @description `ALREADY_CONTESTED`: Already contested; `CLOCK_MOVING`: Clock still moving; `CONTEST_TOO_LATE`: Too late to contest; `IDEMPOTENCY_KEY_IN_USE`: Idempotency key in use; `LOG_ARCHIVED`: Log in the archive; `NOT_CONTESTABLE`: Not contestable */
+        AlreadyContestedOrClockMovingOrContestTooLateOrIdempotencyKeyInUseOrLogArchivedOrNotContestable: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -6701,6 +6701,18 @@ export interface components {
         };
         /** @description `INVALID_TRANSITION`: Invalid transition */
         InvalidTransition: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `LOG_ARCHIVED`: Log in the archive */
+        LogArchived: {
             headers: {
                 "X-Request-ID": components["headers"]["X-Request-ID"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7561,7 +7573,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["AlreadyContestedOrClockMovingOrContestTooLateOrIdempotencyKeyInUseOrNotContestable"];
+            409: components["responses"]["AlreadyContestedOrClockMovingOrContestTooLateOrIdempotencyKeyInUseOrLogArchivedOrNotContestable"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
@@ -7790,6 +7802,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
@@ -7955,6 +7968,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
@@ -8087,6 +8101,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
@@ -8486,6 +8501,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
@@ -9026,6 +9042,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
@@ -9064,6 +9081,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
@@ -9149,6 +9167,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
@@ -9544,6 +9563,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
@@ -9669,6 +9689,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
@@ -9713,6 +9734,7 @@ export interface operations {
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["LogArchived"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];

@@ -28,6 +28,7 @@ from pipeline.api.problem_types import (
     CONTEST_ANSWERED,
     CONTEST_TOO_LATE,
     DUPLICATE_SUBMISSION,
+    LOG_ARCHIVED,
     NOT_CONTESTABLE,
     NOT_REINSTATABLE,
     SANDBOX_FULL,
@@ -95,7 +96,7 @@ class Contests(Endpoint):
         Action.CONTEST,
         {201: ContestOut},
         takes=(ContestIn,),
-        refuses=(NOT_CONTESTABLE, ALREADY_CONTESTED, CONTEST_TOO_LATE, CLOCK_MOVING),
+        refuses=(LOG_ARCHIVED, NOT_CONTESTABLE, ALREADY_CONTESTED, CONTEST_TOO_LATE, CLOCK_MOVING),
         about="For a person whose application lapsed after missed deadlines, or was removed or"
         " rejected, within 30 days. Each end can be contested once. The application stays as it"
         " ended until the company answers, which it must do by `answer_by`.",

@@ -14,6 +14,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import AFTER_SEQ, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import page_cursor_seq, page_limit, paginated
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.outputs import Count, Hash, PageOf
 from pipeline.domain.permissions import Action
@@ -86,6 +87,7 @@ class ApplicationReceipt(Endpoint):
         about="`verify_receipt.py` verifies it without the site, with the public keys at"
         " `/.well-known/next-in-line-keys.json`. For a very long log, the first receipt takes more"
         " than one request: 503 `BUSY` until it is ready.",
+        refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return a receipt of the application's place, signed and bound to the log so far."""
@@ -108,6 +110,7 @@ class ApplicationReceiptLog(Endpoint):
         " `leaf` is the SHA-256 of the row without it, as JSON: sorted keys, no spaces. A receipt's"
         " `log_digest` is the SHA-256 over the digest before a row, at first 32 zero bytes, and"
         " that row's `leaf`.",
+        refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return a page of the log of the application's line, oldest first, naming nobody."""

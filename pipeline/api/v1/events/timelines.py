@@ -14,6 +14,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import page_cursor_place, page_cursor_seq, page_limit, paginated
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.v1.events.outputs import ToldEventOut, event_with_sentence_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
@@ -34,6 +35,7 @@ class TimelineOfApplication(Endpoint):
         Action.READ_APPLICATION,
         PageOf[ToldEventOut],
         parameters=PAGED,
+        refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """Return an application's events, oldest first, each with a sentence that explains it."""

@@ -22,6 +22,7 @@ from pipeline.api.openapi.parameters import (
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import link_to_next_page, page_limit
 from pipeline.api.parameters import choice_parameter, refuse_parameter
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.v1.events.outputs import EventOut, FeedOut, events_out
 from pipeline.domain.errors import UnknownPlace
 from pipeline.domain.permissions import Action
@@ -51,8 +52,10 @@ class EventFeed(Endpoint):
             fields_parameter(EventOut),
         ),
         headers=("Link",),
-        about="Events are kept for ever. With `event`, a page can be short or empty although"
+        about="Events are kept for ever, except those of jobs that closed long ago whose logs were"
+        " moved to the archive. With `event`, a page can be short or empty although"
         " more follow: continue while there is a `Link`.",
+        refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request) -> Response:
         """Return all events of the company's jobs in commit order; none lost, none twice.

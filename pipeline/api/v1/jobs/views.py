@@ -50,13 +50,10 @@ from pipeline.api.problem_types import (
     PRECONDITION_REQUIRED,
     SANDBOX_FULL,
 )
-from pipeline.api.rendering import NumberJSONRenderer
-from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.fields import Nothing, reference_in_fields
 from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
-from pipeline.api.v1.jobs.outputs import JobOut, SummaryOut, job_out, summary_out
+from pipeline.api.v1.jobs.outputs import JobOut, job_out
 from pipeline.api.v1.outputs import PageOf
-from pipeline.audit.heavy_reads import turn_for_heavy_read
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
 from pipeline.selectors.cursors import encode_cursor
@@ -65,7 +62,6 @@ from pipeline.selectors.page import Page
 from pipeline.services.delete_draft import delete_draft
 from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
 from pipeline.services.update_job import JobChanges, Version, update_job
-from pipeline.stats.job_totals import totals_of_job
 
 _TEXTS = ("title", "description", "location")
 # Fields that only an owner may change, and only with If-Match.
@@ -247,21 +243,6 @@ class CloseJob(Endpoint):
     def post(self, request: Request, job_id: UUID) -> Response:
         """Close a job. This is final. Among members, only owners may do it."""
         return _change_job_status(request, job_id, Action.CLOSE_JOB, close_job)
-
-
-class JobSummary(Endpoint):
-    """`/jobs/{id}/summary`"""
-
-    renderer_classes = (NumberJSONRenderer,)
-
-    @describes("get_summary", Tag.LINE, Action.READ_COMPANY, SummaryOut, tagged=True)
-    def get(self, request: Request, job_id: UUID) -> Response:
-        """Return the job in numbers, from its log; null where there is no data."""
-        caller, job = own_job(caller_of(request), job_id, Action.READ_COMPANY)
-        check_throttle(request, "replay", caller.log_name)
-        with turn_for_heavy_read(job.company_id, events=job.seq):
-            payload = summary_out(job_id, totals_of_job(job_id))
-        return endpoint_answer(request, payload)
 
 
 def _change_job_status(

@@ -42,6 +42,7 @@ from pipeline.api.parameters import (
     parameter_as_id,
     refuse_parameter,
 )
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.rendering import render_json
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.outputs import ApplicationOut, application_out
@@ -133,6 +134,7 @@ class LineEvents(Endpoint):
             EXPAND_APPLICATION,
             fields_parameter(EventOut),
         ),
+        refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return a page of the log, oldest first; optionally of one application or event."""
@@ -170,6 +172,7 @@ class LineReplay(Endpoint):
         " seconds is refused with 503 `UNAVAILABLE`; and only one long log per company is read"
         " at a time, others get 503 `BUSY`. Send the request again after both, but not after"
         " the third `UNAVAILABLE`.",
+        refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Return the line at a time or after an event, or by default after the last event."""
@@ -202,6 +205,7 @@ class LineVerify(Endpoint):
         tagged=True,
         parameters=(NOTED_SEQ, NOTED_HASH),
         about="Applicants to the job send the seq and the hash that they noted.",
+        refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """Verify the log. Applicants to the job verify it against the hash that they noted."""

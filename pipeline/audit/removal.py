@@ -1,0 +1,180 @@
+"""Removal of archived logs from the database, and their way back from their files.
+
+Both need the role that owns the tables. The database lets nothing but a whole archived log be
+removed (`pipeline.models.log_triggers`); whether its file is sound is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import OperationalError, connection, transaction
+from django.db.models import QuerySet
+
+from jobs.models import Job, JobStatus
+from pipeline.audit.archive import (
+    archive_log,
+    archived_log_path,
+    difference_from_manifest,
+    turn_to_archive,
+)
+from pipeline.audit.archive_manifest import manifest_of
+from pipeline.audit.archived_log import (
+    BATCH,
+    ArchiveHeader,
+    BadArchive,
+    archived_rows_with_places,
+    is_archived_with_places,
+    verify_archived_log,
+)
+from pipeline.audit.verify import verify_job
+from pipeline.database.instants import database_now
+from pipeline.database.replica import primary_without_replica
+from pipeline.database.roles import in_migrating_role
+from pipeline.models import Contest, Event, PendingDecision, RemovedLog
+
+# Figures of a company go back 26 weeks. A younger log is never removed.
+FEWEST_DAYS, USUAL_DAYS = 200, 400
+# A longer log would be locked for more than a few seconds while it is put back.
+LONGEST = 100_000
+LOCK_WAIT = "2s"
+
+
+class LogNotRemovableError(Exception):
+    """A log cannot be removed now, or not be put back; says why."""
+
+
+class Removal(NamedTuple):
+    """Result of a run: how many logs and events were removed, and a sentence for each refusal."""
+
+    logs: int
+    events: int
+    refused: list[str]
+
+
+def remove_archived_logs(
+    folder: Path, *, after_days: int, most: int | None = None, dry_run: bool = False
+) -> Removal:
+    """Remove the logs of jobs that ended long ago and whose files are sound and complete.
+
+    At most `most` logs, those that ended first. With `dry_run`, everything is checked and nothing
+    removed. Raises ArchiveBusy, BadArchive if the manifest is damaged, OSError.
+    """
+    before = database_now() - timedelta(days=max(after_days, FEWEST_DAYS))
+    with in_migrating_role(), primary_without_replica(), turn_to_archive():
+        noted = manifest_of(folder)
+        logs, events, refused = 0, 0, []
+        for job_id in islice(_ended_before(before), most):
+            try:
+                last = noted.get(job_id, [None])[-1]
+                events += _remove_archived_log(folder, job_id, last, dry_run=dry_run)
+                logs += 1
+            except (LogNotRemovableError, BadArchive) as error:
+                refused.append(f"{job_id} was not removed: {error}")
+    return Removal(logs, events, refused)
+
+
+def put_back_log(folder: Path, job_id: UUID) -> int:
+    """Put the rows of a removed log back as they were; return how many there are.
+
+    Its file is verified first. Raises LogNotRemovableError if it was not removed or the job is
+    busy, BadArchive, ArchiveBusy.
+    """
+    with in_migrating_role(), primary_without_replica(), turn_to_archive():
+        record = RemovedLog.objects.filter(job_id=job_id).first()
+        if record is None:
+            raise LogNotRemovableError("its log is in the database")
+        path = archived_log_path(folder, job_id)
+        header = verify_archived_log(path)
+        if header != ArchiveHeader(job_id, record.events, bytes(record.head)):
+            raise BadArchive(f"{path}: it is not the log that was removed")
+        with _job_locked(job_id) as job:
+            rows = (
+                Event(**vars_of(row), company_id=job.company_id, txid=txid, id=row_id)
+                for row, txid, row_id in archived_rows_with_places(path)
+            )
+            while batch := list(islice(rows, BATCH)):
+                Event.objects.bulk_create(batch)
+            record.delete()
+        return header.events
+
+
+def vars_of(row: object) -> dict[str, object]:
+    """Return the fields of a log entry, which an event has too."""
+    return {name: getattr(row, name) for name in row.__slots__}  # type: ignore[attr-defined]
+
+
+def _ended_before(moment: object) -> Iterator[UUID]:
+    ended: QuerySet[Job] = Job.objects.filter(
+        status=JobStatus.CLOSED, is_test=False, last_event_at__lt=moment, removed_log=None
+    )
+    return ended.order_by("last_event_at", "id").values_list("id", flat=True).iterator()
+
+
+def _remove_archived_log(
+    folder: Path, job_id: UUID, noted: ArchiveHeader | None, *, dry_run: bool
+) -> int:
+    """Remove one log and return its number of events. Raises LogNotRemovableError, BadArchive."""
+    header = _sound_file_of(folder, job_id, noted, dry_run=dry_run)
+    with _job_locked(job_id) as job:
+        if (job.seq, bytes(job.chain_head)) != (header.events, header.head):
+            raise LogNotRemovableError("its log has grown since it was archived")
+        if job.active_count or job.pending_count or job.waitlist_count:
+            raise LogNotRemovableError("people still have seats in it or wait")
+        if Contest.objects.filter(job_id=job_id, answer="").exists():
+            raise LogNotRemovableError("someone asked to look at a decision again")
+        if PendingDecision.objects.filter(job_id=job_id, finished_at=None).exists():
+            raise LogNotRemovableError("a decision is about to take effect")
+        if dry_run:
+            return header.events
+        last = Event.objects.get(job_id=job_id, seq=header.events)
+        RemovedLog.objects.create(
+            job_id=job_id,
+            events=header.events,
+            head=header.head,
+            last_txid=last.txid,
+            last_id=last.id,
+        )
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM pipeline_event WHERE job_id = %s", [job_id])
+    return header.events
+
+
+def _sound_file_of(
+    folder: Path, job_id: UUID, noted: ArchiveHeader | None, *, dry_run: bool
+) -> ArchiveHeader:
+    """Verify a log and its file, which is written anew if it has no places in the feed."""
+    if noted is None:
+        raise LogNotRemovableError("it is not archived yet. Run archive_logs first")
+    if noted.events > LONGEST:
+        raise LogNotRemovableError(f"it has more than {LONGEST:,} events")
+    verdict = verify_job(job_id)
+    if not verdict.is_sound:
+        raise BadArchive("its log is not sound. Run verify_log")
+    path = archived_log_path(folder, job_id)
+    if not is_archived_with_places(path) and not dry_run:
+        archive_log(folder, job_id)
+        noted = manifest_of(folder)[job_id][-1]
+    header = verify_archived_log(path)
+    if header != noted:
+        raise BadArchive(difference_from_manifest(path, header, [noted]))
+    return header
+
+
+@contextmanager
+def _job_locked(job_id: UUID) -> Iterator[Job]:
+    """Lock a job in a transaction. Raises LogNotRemovableError if that takes too long."""
+    with transaction.atomic(durable=True):
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
+        try:
+            job = Job.objects.select_for_update(no_key=True).get(id=job_id)
+        except OperationalError:
+            raise LogNotRemovableError("the job is being changed. Try again") from None
+        yield job

@@ -1,0 +1,229 @@
+"""Archived logs that are removed from the database, and put back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import transaction
+
+from pipeline.audit import archived_log, removal
+from pipeline.audit.anchor_comparison import problems_with_anchors
+from pipeline.audit.anchors import append_anchors
+from pipeline.audit.archive import (
+    ArchiveBusy,
+    archive_log,
+    archive_logs,
+    archived_log_path,
+    problems_with_archive,
+    turn_to_archive,
+)
+from pipeline.audit.archived_log import BadArchive, is_archived_with_places
+from pipeline.audit.removal import LogNotRemovableError, put_back_log, remove_archived_logs
+from pipeline.audit.verify import verify_job
+from pipeline.domain.errors import LogArchived, UnknownPlace
+from pipeline.domain.states import Outcome
+from pipeline.models import Event, RemovedLog
+from pipeline.selectors.feed import FeedPlace, feed_of
+from pipeline.services.lifecycle import close_job
+from pipeline.services.remove import remove
+from tests.support import factories
+from tests.support.archives import closed_job, said_by
+from tests.support.together import together
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+YEARS = 500 * 86_400
+
+
+def ended_job() -> UUID:
+    return closed_job(ago_seconds=YEARS)
+
+
+def removed_job(folder: Path) -> UUID:
+    job_id = ended_job()
+    archive_logs(folder, after_days=30)
+    assert remove_archived_logs(folder, after_days=400).refused == []
+    return job_id
+
+
+def rows_of(job_id: UUID) -> list[dict[str, Any]]:
+    rows = list(Event.objects.filter(job_id=job_id).order_by("seq").values())
+    return [row | {name: bytes(row[name]) for name in ("hash", "prev_hash")} for row in rows]
+
+
+def test_what_is_put_back_is_as_it_was(tmp_path: Path) -> None:
+    job_id, other = ended_job(), closed_job()
+    archive_logs(tmp_path, after_days=30)
+    before, kept = rows_of(job_id), rows_of(other)
+
+    done = remove_archived_logs(tmp_path, after_days=400)
+
+    assert done == (1, len(before), [])
+    assert rows_of(job_id) == []
+    assert rows_of(other) == kept
+    with pytest.raises(LogArchived, match="moved to the archive on"):
+        verify_job(job_id)
+    assert problems_with_archive(tmp_path) == (2, [])
+    assert archive_logs(tmp_path, after_days=30) == (0, 0, [])
+
+    assert put_back_log(tmp_path, job_id) == len(before)
+
+    assert rows_of(job_id) == before
+    assert verify_job(job_id).is_sound
+    assert not RemovedLog.objects.exists()
+    assert problems_with_archive(tmp_path) == (2, [])
+
+
+def test_the_feed_goes_on_and_refuses_a_place_in_a_removed_log(tmp_path: Path) -> None:
+    job_id = ended_job()
+    company_id = factories.row_of(job_id).company_id
+    younger = factories.job(company_id=company_id)
+    archive_logs(tmp_path, after_days=30)
+    last = factories.row_of(job_id).seq
+    whole = [(e.job_id, e.seq) for e in feed_of(company_id, after=None, limit=100).rows]
+
+    remove_archived_logs(tmp_path, after_days=400)
+
+    rest = [(e.job_id, e.seq) for e in feed_of(company_id, after=None, limit=100).rows]
+    assert rest == [each for each in whole if each[0] == younger]
+    assert feed_of(company_id, after=FeedPlace(job_id, last), limit=100).rows[0].job_id == younger
+    with pytest.raises(LogArchived):
+        feed_of(company_id, after=FeedPlace(job_id, last - 1), limit=100)
+    with pytest.raises(UnknownPlace):
+        feed_of(factories.company().id, after=FeedPlace(job_id, last), limit=100)
+    put_back_log(tmp_path, job_id)
+    back = [(e.job_id, e.seq) for e in feed_of(company_id, after=None, limit=100).rows]
+    assert back == whole
+
+
+def test_a_change_and_a_removal_wait_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = ended_job()
+    archive_logs(tmp_path, after_days=30)
+    monkeypatch.setattr(removal, "LOCK_WAIT", "300ms")
+    with transaction.atomic():
+        factories.Job.objects.select_for_update(no_key=True).get(id=job_id)
+
+        [done] = together([lambda: remove_archived_logs(tmp_path, after_days=400)])
+
+    assert (done.logs, len(done.refused)) == (0, 1)
+    assert "is being changed" in done.refused[0]
+    assert rows_of(job_id)
+
+
+def test_one_run_at_a_time_uses_the_archive(tmp_path: Path) -> None:
+    job_id = removed_job(tmp_path)
+
+    def attempt() -> None:
+        for act in (
+            lambda: remove_archived_logs(tmp_path, after_days=400),
+            lambda: put_back_log(tmp_path, job_id),
+        ):
+            with pytest.raises(ArchiveBusy):
+                act()
+
+    with turn_to_archive():
+        assert together([attempt]) == [None]
+
+
+def test_a_file_of_an_earlier_format_is_written_anew_before_its_log_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = ended_job()
+    before = rows_of(job_id)
+    with monkeypatch.context() as patched:
+        patched.setattr(archived_log, "FORMAT", archived_log.WITHOUT_PLACES)
+        archive_log(tmp_path, job_id)
+    assert not is_archived_with_places(archived_log_path(tmp_path, job_id))
+
+    assert remove_archived_logs(tmp_path, after_days=400).logs == 1
+
+    assert is_archived_with_places(archived_log_path(tmp_path, job_id))
+    put_back_log(tmp_path, job_id)
+    assert rows_of(job_id) == before
+
+
+def test_what_is_not_the_removed_log_is_not_put_back(tmp_path: Path) -> None:
+    job_id, other = removed_job(tmp_path), closed_job()
+    path = archived_log_path(tmp_path, job_id)
+    whole = path.read_bytes()
+
+    with pytest.raises(LogNotRemovableError, match="in the database"):
+        put_back_log(tmp_path, other)
+    path.write_bytes(archive_log(tmp_path, other).read_bytes())
+    with pytest.raises(BadArchive, match="not the log that was removed"):
+        put_back_log(tmp_path, job_id)
+    assert problems_with_archive(tmp_path, job_ids=[job_id])[1]
+    path.unlink()
+    assert "Bring it back from a copy" in archive_logs(tmp_path, after_days=30)[2][0]
+    assert problems_with_archive(tmp_path, job_ids=[job_id])[1]
+    assert RemovedLog.objects.get().pk == job_id
+
+    path.write_bytes(whole)
+    put_back_log(tmp_path, job_id)
+    assert verify_job(job_id).is_sound
+
+
+def test_the_commands_say_what_they_do(tmp_path: Path, settings: Any) -> None:
+    job_id = ended_job()
+    archive_logs(tmp_path, after_days=30)
+    events = len(rows_of(job_id))
+    with pytest.raises(CommandError, match="Set ARCHIVE_DIR"):
+        call_command("remove_archived_logs")
+    with pytest.raises(CommandError, match="from 200 to 36,500"):
+        call_command("remove_archived_logs", folder=tmp_path, after_days=199)
+    with pytest.raises(CommandError, match="at least 1"):
+        call_command("remove_archived_logs", folder=tmp_path, most=0)
+    settings.ARCHIVE_DIR = tmp_path
+
+    tried = said_by("remove_archived_logs", folder=tmp_path, dry_run=True)
+    assert tried == f"1 log would be removed, with {events} events.\n"
+    assert len(rows_of(job_id)) == events
+    assert (
+        said_by("remove_archived_logs", folder=tmp_path)
+        == f"1 log removed, with {events} events.\n"
+    )
+    said = said_by("verify_log")
+    assert f"{job_id}: in the archive, removed on" in said
+    assert "1 log in the archive alone. Verify with --archive FOLDER." in said
+    assert "1 archived log verified" in said_by("verify_log", archive=tmp_path)
+    assert (
+        said_by("put_back_logs", str(job_id), folder=tmp_path)
+        == f"{job_id}: {events} events put back.\n"
+    )
+    with pytest.raises(CommandError, match="1 log could not be put back"):
+        call_command("put_back_logs", str(job_id), folder=tmp_path)
+    assert "in the archive" not in said_by("verify_log")
+
+
+def test_anchors_are_compared_with_the_file_of_a_removed_log(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "FEWEST_DAYS", 0)  # a time that passes would change the hashes
+    settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE = tmp_path / "anchors", tmp_path / "key"
+    job_id = factories.job(capacity=1)
+    append_anchors()
+    factories.applications(job_id, 2)
+    append_anchors()
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    factories.settle_all()
+    remove_active(job_id)
+    append_anchors()
+    archive_logs(tmp_path, after_days=0)
+    assert remove_archived_logs(tmp_path, after_days=0).refused == []
+    files = (settings.ANCHOR_FILE, settings.ANCHOR_KEY_FILE)
+
+    assert problems_with_anchors(*files) == (1, []), "of the last event alone"
+    assert problems_with_anchors(*files, archive=tmp_path) == (3, [])
+    archived_log_path(tmp_path, job_id).unlink()
+    assert len(problems_with_anchors(*files, archive=tmp_path)[1]) == 1
+
+
+def remove_active(job_id: UUID) -> None:
+    for each in factories.Application.objects.filter(job_id=job_id, status="ACTIVE"):
+        remove(application_id=each.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)

@@ -1,0 +1,127 @@
+"""Logs that must not be removed: what the command refuses, and what the database does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from pipeline.audit.archive import (
+    archive_log,
+    archived_log_path,
+)
+from pipeline.audit.removal import remove_archived_logs
+from pipeline.audit.verify import verify_job
+from pipeline.domain.states import Outcome
+from pipeline.services.lifecycle import close_job
+from pipeline.services.remove import remove
+from tests.audit.test_forged_logs import forge
+from tests.audit.test_removal import YEARS, ended_job, rows_of
+from tests.support import factories
+from tests.support.clock import let_time_pass
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def _nothing(folder: Path, job_id: UUID) -> None:
+    pass
+
+
+def _forged(folder: Path, job_id: UUID) -> None:
+    del folder
+    forge(job_id, "APPLIED", lambda row: row.data.update(active=9))
+
+
+def _lost(folder: Path, job_id: UUID) -> None:
+    archived_log_path(folder, job_id).unlink()
+
+
+def _damaged(folder: Path, job_id: UUID) -> None:
+    path = archived_log_path(folder, job_id)
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+@pytest.mark.parametrize(
+    ("why", "prepare"),
+    [
+        ("not archived yet", _nothing),
+        ("has grown", _nothing),
+        ("people still have seats", _nothing),
+        ("not sound", _forged),
+        ("cannot be read", _lost),
+        ("damaged", _damaged),
+    ],
+)
+def test_a_log_that_must_stay_stays_and_the_others_go(
+    tmp_path: Path, why: str, prepare: Callable[[Path, UUID], None]
+) -> None:
+    stays = factories.job(capacity=1)
+    [active] = factories.applications(stays, 1)
+    close_job(job_id=stays, actor=factories.RECRUITER)
+    if why == "has grown":
+        archive_log(tmp_path, stays)
+    if why != "people still have seats":
+        remove(application_id=active.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
+    let_time_pass(stays, YEARS + 1)
+    goes = ended_job()
+    archive_log(tmp_path, goes)
+    if why not in ("not archived yet", "has grown"):
+        archive_log(tmp_path, stays)
+    prepare(tmp_path, stays)
+
+    done = remove_archived_logs(tmp_path, after_days=400)
+
+    assert (done.logs, len(done.refused)) == (1, 1), done
+    assert why in done.refused[0]
+    assert str(stays) in done.refused[0]
+    assert rows_of(stays)
+    assert not rows_of(goes)
+
+
+def delete(statement: str, *values: Any) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+def test_the_database_lets_nothing_but_a_whole_archived_log_go(tmp_path: Path) -> None:
+    job_id, opened = ended_job(), factories.job()
+    row, head = factories.row_of(job_id), factories.row_of(job_id).chain_head
+    record = (
+        "INSERT INTO pipeline_removedlog (job_id, events, head, last_txid, last_id)"
+        " VALUES (%s, %s, %s, 1, 1); "
+    )
+    everything = "DELETE FROM pipeline_event WHERE job_id = %s"
+    known = [job_id, row.seq, head]
+
+    with pytest.raises(DatabaseError, match="append-only"):
+        delete(everything, job_id)
+    with pytest.raises(DatabaseError, match="only a whole log"):
+        delete(f"{record}{everything} AND seq > 1", *known, job_id)
+    with pytest.raises(DatabaseError, match="only a whole log"):
+        delete(f"{record}{everything}", job_id, row.seq + 1, head, job_id)
+    with pytest.raises(DatabaseError, match="only a whole log"):
+        delete(f"{record}{everything}", job_id, row.seq, b"x" * 32, job_id)
+    with pytest.raises(DatabaseError, match="was not removed"):
+        delete(record, *known)
+    young = factories.row_of(opened)
+    with pytest.raises(DatabaseError, match="only a whole log"):
+        delete(f"{record}{everything}", opened, young.seq, young.chain_head, opened)
+    assert rows_of(job_id)
+    assert verify_job(job_id).is_sound
+
+    delete(f"{record}{everything}", *known, job_id)  # what the command does
+
+    with pytest.raises(DatabaseError, match="was not put back"):
+        delete("DELETE FROM pipeline_removedlog WHERE job_id = %s", job_id)
+    with pytest.raises(DatabaseError, match="Cannot update"):
+        delete("UPDATE pipeline_removedlog SET events = 1 WHERE job_id = %s", job_id)
+    with pytest.raises(DatabaseError, match="append-only"):  # in a later transaction
+        delete(
+            everything.replace("job_id", "%s <> job_id AND event = 'JOB_CREATED' AND job_id"),
+            job_id,
+            opened,
+        )
