@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.models import QuerySet
 
 from jobs.models import Job, JobStatus
@@ -177,4 +177,7 @@ def _job_locked(job_id: UUID) -> Iterator[Job]:
             job = Job.objects.select_for_update(no_key=True).get(id=job_id)
         except OperationalError:
             raise LogNotRemovableError("the job is being changed. Try again") from None
-        yield job
+        try:
+            yield job
+        except DatabaseError as error:  # such as a trigger, or a limit of the role
+            raise LogNotRemovableError(f"the database refused: {str(error).strip()}") from error

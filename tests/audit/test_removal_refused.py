@@ -82,6 +82,31 @@ def test_a_log_that_must_stay_stays_and_the_others_go(
     assert not rows_of(goes)
 
 
+def test_what_the_database_refuses_is_named_and_the_others_go(tmp_path: Path) -> None:
+    refused, goes = ended_job(), ended_job()
+    for job_id in (refused, goes):
+        archive_log(tmp_path, job_id)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+            f" $$ BEGIN IF OLD.job_id = '{refused}' THEN RAISE 'not this one'; END IF;"
+            " RETURN OLD; END $$;"
+            " CREATE TRIGGER refuse BEFORE DELETE ON pipeline_event"
+            " FOR EACH ROW EXECUTE FUNCTION refuse()"
+        )
+    try:
+        done = remove_archived_logs(tmp_path, after_days=400)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION refuse() CASCADE")
+
+    assert done.logs == 1
+    assert "the database refused: not this one" in done.refused[0]
+    assert rows_of(refused)
+    assert not rows_of(goes)
+    assert verify_job(refused).is_sound
+
+
 def delete(statement: str, *values: Any) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement, values)
