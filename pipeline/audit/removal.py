@@ -6,10 +6,10 @@ removed (`pipeline.models.log_triggers`); whether its file is sound is decided h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
@@ -37,6 +37,7 @@ from pipeline.audit.verify import verify_job
 from pipeline.database.instants import database_now
 from pipeline.database.replica import primary_without_replica
 from pipeline.database.roles import in_migrating_role
+from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Contest, Event, PendingDecision, RemovedLog
 
 # Figures of a company go back 26 weeks. A younger log is never removed.
@@ -63,14 +64,17 @@ def remove_archived_logs(
 ) -> Removal:
     """Remove the logs of jobs that ended long ago and whose files are sound and complete.
 
-    At most `most` logs, those that ended first. With `dry_run`, everything is checked and nothing
-    removed. Raises ArchiveBusy, BadArchive if the manifest is damaged, OSError.
+    At most `most` logs, those that ended first; refused ones do not count. With `dry_run`,
+    everything is checked and nothing removed. Raises ArchiveBusy, BadArchive if the manifest is
+    damaged, OSError.
     """
     before = database_now() - timedelta(days=max(after_days, FEWEST_DAYS))
     with in_migrating_role(), primary_without_replica(), turn_to_archive():
         noted = manifest_of(folder)
         logs, events, refused = 0, 0, []
-        for job_id in islice(_ended_before(before), most):
+        for job_id in _ended_before(before):
+            if logs == most:
+                break
             try:
                 last = noted.get(job_id, [None])[-1]
                 events += _remove_archived_log(folder, job_id, last, dry_run=dry_run)
@@ -95,14 +99,22 @@ def put_back_log(folder: Path, job_id: UUID) -> int:
         if header != ArchiveHeader(job_id, record.events, bytes(record.head)):
             raise BadArchive(f"{path}: it is not the log that was removed")
         with _job_locked(job_id) as job:
-            rows = (
-                Event(**vars_of(row), company_id=job.company_id, txid=txid, id=row_id)
-                for row, txid, row_id in archived_rows_with_places(path)
-            )
-            while batch := list(islice(rows, BATCH)):
-                Event.objects.bulk_create(batch)
             record.delete()
+            with closing(_rows_to_put_back(path, job.company_id)) as rows:
+                while batch := list(islice(rows, BATCH)):
+                    Event.objects.bulk_create(batch)
         return header.events
+
+
+def _rows_to_put_back(path: Path, company_id: UUID) -> Generator[Event]:
+    """Yield the events of a verified file. Raises BadArchive if it has changed meanwhile."""
+    head = GENESIS
+    with closing(archived_rows_with_places(path)) as archived:
+        for row, txid, row_id in archived:
+            if row.prev_hash != head or chained_log_hash(head, row) != row.hash:
+                raise BadArchive(f"{path}: it has changed meanwhile, at seq {row.seq}")
+            head = row.hash
+            yield Event(**vars_of(row), company_id=company_id, txid=txid, id=row_id)
 
 
 def vars_of(row: object) -> dict[str, object]:
@@ -164,7 +176,21 @@ def _sound_file_of(
     header = verify_archived_log(path)
     if header != noted:
         raise BadArchive(difference_from_manifest(path, header, [noted]))
+    if not dry_run or is_archived_with_places(path):
+        compare_places_in_feed(path, header)
     return header
+
+
+def compare_places_in_feed(path: Path, header: ArchiveHeader) -> None:
+    """Compare the events' places in the feed, which no hash covers, with those in the file."""
+    own = Event.objects.filter(job_id=header.job_id, seq__lte=header.events).order_by("seq")
+    places = own.values_list("seq", "txid", "id")
+    with closing(archived_rows_with_places(path)) as archived:
+        found = ((row.seq, txid, row_id) for row, txid, row_id in archived)
+        for stored, kept in zip_longest(places.iterator(chunk_size=BATCH), found):
+            if stored != kept:
+                seq = (stored or kept or (0,))[0]
+                raise BadArchive(f"{path}: the place of seq {seq} in the feed differs")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from pipeline.domain.errors import JobNotFound
+from pipeline.domain.errors import JobNotFound, LogArchived
 from pipeline.reports.read import KEY
 from pipeline.reports.schedule import delete_report_schedule
 from pipeline.reports.weekly import BadWeek, JobOver, NothingToReport, make_weekly_report
@@ -52,7 +52,8 @@ def report_weekly_in_task(payload: dict[str, Any], context: Context) -> dict[str
     except JobNotFound as error:  # deleted, too: a draft with a schedule
         delete_report_schedule(context.owner_id, UUID(payload["job_id"]))
         raise Fatal(str(error)) from None
-    except BadWeek as error:  # the request is wrong, not the type, so its breaker counts no failure
+    # The request is wrong, not the type, so its breaker counts no failure.
+    except (BadWeek, LogArchived) as error:
         raise Discard(str(error)) from None
     except NothingToReport as error:
         if isinstance(error, JobOver):

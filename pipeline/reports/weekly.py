@@ -36,7 +36,8 @@ def make_weekly_report(
 
     Without a week, it is the last one that has ended in the time zone. A job has one report per
     week; making it again replaces it. Raises JobNotFound, also for another company's job; BadWeek;
-    NothingToReport if the job did not exist in that week; JobOver if it was over before.
+    NothingToReport if the job did not exist in that week; JobOver if it was over before;
+    LogArchived.
     """
     job = read_job(job_id)
     if job.company_id != company_id:

@@ -46,6 +46,11 @@ class Mine:
     seen: SeenApplication
     job: Job
 
+    @property
+    def lacks_events(self) -> bool:
+        """Tell whether its events are in the archive alone. The job was read with its record."""
+        return hasattr(self.job, "removed_log")
+
 
 @dataclass(frozen=True, slots=True)
 class EventOfJob:
@@ -77,7 +82,7 @@ def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], lis
     with one_instant():
         seen = applications_of(applicant_id, after=None, limit=MOST_APPLICATIONS).rows
         applications = [each.application for each in seen]
-        jobs = Job.objects.select_related("posting", "company").in_bulk(
+        jobs = Job.objects.select_related("posting", "company", "removed_log").in_bulk(
             {each.job_id for each in applications}
         )
         last = Event.objects.filter(application_id__in=[each.id for each in applications])

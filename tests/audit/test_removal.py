@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -114,6 +116,54 @@ def test_a_change_and_a_removal_wait_for_each_other(
     assert (done.logs, len(done.refused)) == (0, 1)
     assert "is being changed" in done.refused[0]
     assert rows_of(job_id)
+
+
+def test_refused_logs_do_not_count_among_the_most(tmp_path: Path) -> None:
+    kept, gone, later = ended_job(), ended_job(), ended_job()
+    archive_logs(tmp_path, after_days=30)
+    archived_log_path(tmp_path, kept).unlink()
+
+    done = remove_archived_logs(tmp_path, after_days=400, most=1)
+
+    assert (done.logs, len(done.refused)) == (1, 1)
+    assert [bool(rows_of(each)) for each in (kept, gone, later)] == [True, False, True]
+
+
+def move_an_event(path: Path) -> None:
+    """Change an event's place in the feed, which no hash covers."""
+    text = gzip.decompress(path.read_bytes()).decode()
+    moved = re.sub(r'"place":\[(\d+),\d+\]', r'"place":[\1,1]', text, count=1)
+    assert moved != text
+    path.write_bytes(gzip.compress(moved.encode()))
+
+
+def test_a_file_with_other_places_in_the_feed_is_not_relied_on(tmp_path: Path) -> None:
+    job_id = ended_job()
+    archive_logs(tmp_path, after_days=30)
+    move_an_event(archived_log_path(tmp_path, job_id))
+
+    [refused] = remove_archived_logs(tmp_path, after_days=400).refused
+
+    assert "the place of seq 1 in the feed differs" in refused
+    assert rows_of(job_id)
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = removed_job(tmp_path)
+
+    def verify_and_change(path: Path) -> archived_log.ArchiveHeader:
+        header = archived_log.verify_archived_log(path)
+        text = gzip.decompress(path.read_bytes())
+        path.write_bytes(gzip.compress(text.replace(b'"SYSTEM"', b'"COMPANY"', 1)))
+        return header
+
+    monkeypatch.setattr(removal, "verify_archived_log", verify_and_change)
+    with pytest.raises(BadArchive, match="it has changed meanwhile, at seq"):
+        put_back_log(tmp_path, job_id)
+    assert rows_of(job_id) == []
+    assert RemovedLog.objects.get().pk == job_id
 
 
 def test_one_run_at_a_time_uses_the_archive(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,10 +13,12 @@ from django.test import Client
 from pipeline.audit import removal
 from pipeline.audit.archive import archive_logs
 from pipeline.audit.removal import remove_archived_logs
-from pipeline.models import Application, RemovedLog
+from pipeline.models import Application, RemovedLog, WeeklyReport
 from pipeline.privacy.my_data import my_data_about
+from pipeline.reports.read import KEY
 from pipeline.selectors.cursors import encode_cursor
 from pipeline.whatif import task
+from tasks.errors import Discard
 from tests.strangers.addresses import PARAMETER, addresses
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
@@ -23,6 +26,7 @@ from tests.support.applicants import owner_signed_in
 from tests.support.archives import closed_job
 from tests.support.callers import code_of, key_of
 from tests.support.environment import ROOT
+from tests.support.handlers import Run
 from tests.support.history import page
 
 PRODUCT = ("applicants", "jobs", "pipeline", "tasks")
@@ -187,6 +191,25 @@ def test_nobody_is_missing_from_a_list_of_applications(removed: Application) -> 
     assert [each["timeline_moved_to_archive_at"] for each in mine] == [
         RemovedLog.objects.get().removed_at
     ]
+
+
+def test_lists_say_what_they_cannot_know(removed: Application) -> None:
+    owner = browser_of(member_of(factories.row_of(removed.job_id).company))
+
+    by_source = owner.get(page(removed.job_id, "applications/?source=COMPANY"))
+    assert by_source.status_code == 409
+    mine = owner_signed_in(removed).get("/me/").content.decode()
+    assert "Events of jobs whose logs were moved to the archive are not listed" in mine
+
+
+def test_a_report_is_not_made_and_not_tried_again(removed: Application) -> None:
+    job = factories.row_of(removed.job_id)
+    assert job.closed_at
+    monday = job.closed_at.date() - timedelta(days=job.closed_at.weekday())
+
+    with pytest.raises(Discard, match="moved to the archive"):
+        Run(KEY, {"job_id": str(job.id), "week": monday.isoformat()}, job.company_id)
+    assert not WeeklyReport.objects.exists()
 
 
 def test_a_what_if_says_so(removed: Application) -> None:

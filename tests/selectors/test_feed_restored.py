@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
 
+from pipeline.models import RemovedLog
 from tests.selectors.test_feed import company_of, read_all, read_now
 from tests.support import factories
 
@@ -27,6 +28,24 @@ def usual_numbers() -> Iterator[None]:
                 f"CREATE OR REPLACE FUNCTION pipeline_feed_{name}() RETURNS bigint STABLE"
                 f" LANGUAGE sql AS 'SELECT {value}::text::bigint + 0'"
             )
+
+
+def test_the_end_of_a_removed_log_counts_too(usual_numbers: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pipeline_feed_place()")
+        [[now]] = cursor.fetchall()
+        cursor.execute("SET session_replication_role = replica")
+        place = {"last_txid": now + 1_000_000, "last_id": 1}
+        RemovedLog.objects.create(job_id=factories.job(), events=1, head=bytes(32), **place)
+        cursor.execute("RESET session_replication_role")
+
+    call_command("restart_feed", verbosity=0)
+
+    company = company_of(factories.job())
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pipeline_feed_place()")
+        assert cursor.fetchone()[0] > now + 1_000_000
+    assert read_all(company)
 
 
 def test_after_a_restore_into_a_younger_cluster_the_feed_goes_on(usual_numbers: None) -> None:

@@ -10,9 +10,9 @@ from django.db import connection, transaction
 from pipeline.database.roles import in_migrating_role
 
 _STATE = """
-SELECT coalesce(max(txid), 0), pipeline_feed_place(),
-       pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-FROM pipeline_event
+SELECT greatest((SELECT max(txid) FROM pipeline_event),
+                (SELECT max(last_txid) FROM pipeline_removedlog), 0),
+       pipeline_feed_place(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 """
 
 _FUNCTIONS = """

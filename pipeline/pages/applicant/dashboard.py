@@ -31,6 +31,7 @@ def dashboard(request: HttpRequest) -> HttpResponseBase:
         return {
             "live_cards": [card for card in cards if card.state != "ended"],
             "ended_cards": [card for card in cards if card.state == "ended"],
+            "lacks_events": any(each.lacks_events for each in mine),
             "urgent": sum(card.is_urgent for card in cards),
             "lines": [
                 card_timeline_entry(each.event, job_title=each.job.posting.title) for each in events

@@ -29,6 +29,7 @@ from pipeline.exports.formats import (
     formatted_file_name,
     formatted_pieces,
 )
+from pipeline.line.removed_logs import refuse_removed_log_of
 from pipeline.models import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH, SavedView
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.company.application_filters import (
@@ -67,6 +68,8 @@ def applications_of_job(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     """List a job's applications that match the filters in the URL; `?format=csv` downloads them."""
     member, job = own_job(request, job_id)
     chosen = ListedFilters.of(request.GET)
+    if chosen.filters.source:  # only the log knows it
+        refuse_removed_log_of(job)
     if request.GET.get("format") == "csv":
         return _listed_applications_as_csv(job, chosen)
     place: Any = None
