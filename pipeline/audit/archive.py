@@ -33,10 +33,13 @@ from pipeline.audit.archived_log import (
     BadArchive,
     archive_header_of,
     archived_rows_of,
+    fold_archived_log,
     verify_archived_log,
     write_archived_log,
 )
-from pipeline.audit.verify import verify_job
+from pipeline.audit.log_fold import LogFold
+from pipeline.audit.reconciliation import reconcile
+from pipeline.audit.verify import MOST_DIFFERENCES, verify_job
 from pipeline.database.instants import database_now
 from pipeline.database.replica import primary_without_replica
 from pipeline.models import Event, RemovedLog
@@ -136,7 +139,8 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
 
     Returns how many files there are or must be, and a sentence for each that is missing or not
     sound, or that differs from the manifest or the log: it names the first seq. A log may have more
-    events than its file.
+    events than its file. If the log was removed from the database, the job's rows must be what its
+    file adds up to.
     """
     try:
         noted = manifest_of(folder)
@@ -149,8 +153,9 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
     problems, sound = [], []
     for path in sorted(paths):
         try:
-            header = verify_archived_log(path)
+            header, fold = fold_archived_log(path)
             _compare_archive_with_database(path, header)
+            problems += _differences_from_removed_log(path, fold)
             sound.append((path, header))
         except BadArchive as error:
             problems.append(str(error))
@@ -274,6 +279,13 @@ def _compare_archive_with_database(path: Path, header: ArchiveHeader) -> None:
         others = (each for each in found if each != next(rows, None))
         first, _ = next(others, (header.events, header.head))
     raise BadArchive(f"{path}: the log in the database differs from seq {first} on")
+
+
+def _differences_from_removed_log(path: Path, fold: LogFold) -> list[str]:
+    """Compare a job's rows with the file of its log if nothing else has its events any more."""
+    job = Job.objects.filter(id=fold.job_id).exclude(removed_log=None).first()
+    differences = reconcile(fold, job) if job else []
+    return [f"{path}: {each}" for each in differences[:MOST_DIFFERENCES]]
 
 
 def _remove_unfinished_archives(folder: Path) -> None:

@@ -80,7 +80,33 @@ def verify_archived_log(path: Path) -> ArchiveHeader:
 
     Raises BadArchive.
     """
-    return _fold_archived_log(path, lambda _: False)[0]
+    return fold_archived_log(path)[0]
+
+
+def fold_archived_log(
+    path: Path, is_later: Callable[[LogEntry], bool] = lambda _: False
+) -> tuple[ArchiveHeader, LogFold]:
+    """Verify a file's events, all or up to the first one that is too late, and add them up.
+
+    Returns its first line and the sum. Raises BadArchive.
+    """
+    with closing(_archived_lines_of(path)) as lines:
+        header = _parse_archive_format(path, lines)[1]
+        fold = LogFold(header.job_id)
+        try:
+            for row, _ in _parse_archived_lines(path, lines):
+                if is_later(row):
+                    break
+                fold.fold_event(cast(Event, row))  # it has the same fields
+            else:
+                if (fold.seq, fold.head) != header[1:]:
+                    raise BadRow(fold.seq + 1, "the file ends here, its first line says otherwise")
+                fold.refuse_unfinished()
+        except BadRow as bad:
+            raise BadArchive(f"{path}: seq {bad.seq}: {bad}") from None
+        except UNREADABLE:
+            raise BadArchive(f"{path}: seq {fold.seq + 1} cannot be read") from None
+    return header, fold
 
 
 def replay_archived_log(
@@ -95,7 +121,7 @@ def replay_archived_log(
     def is_archived_row_later(row: LogEntry) -> bool:
         return bool(seq is not None and row.seq > seq) or bool(as_of and row.at > as_of)
 
-    header, fold = _fold_archived_log(path, is_archived_row_later)
+    header, fold = fold_archived_log(path, is_archived_row_later)
     if fold.seq == 0 or fold.at is None:
         raise NoSuchMoment
     if seq is not None and seq > fold.seq:
@@ -136,29 +162,6 @@ def write_archived_log(file: IO[bytes], header: ArchiveHeader) -> None:
 def _archived_line_of(facts: dict[str, Any]) -> bytes:
     text = json.dumps(facts, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     return f"{text}\n".encode()
-
-
-def _fold_archived_log(
-    path: Path, is_later: Callable[[LogEntry], bool]
-) -> tuple[ArchiveHeader, LogFold]:
-    """Fold a file's rows, all or up to the first one that is too late. Raises BadArchive."""
-    with closing(_archived_lines_of(path)) as lines:
-        header = _parse_archive_format(path, lines)[1]
-        fold = LogFold(header.job_id)
-        try:
-            for row, _ in _parse_archived_lines(path, lines):
-                if is_later(row):
-                    break
-                fold.fold_event(cast(Event, row))  # it has the same fields
-            else:
-                if (fold.seq, fold.head) != header[1:]:
-                    raise BadRow(fold.seq + 1, "the file ends here, its first line says otherwise")
-                fold.refuse_unfinished()
-        except BadRow as bad:
-            raise BadArchive(f"{path}: seq {bad.seq}: {bad}") from None
-        except UNREADABLE:
-            raise BadArchive(f"{path}: seq {fold.seq + 1} cannot be read") from None
-    return header, fold
 
 
 def _parse_archive_format(path: Path, lines: Iterator[bytes]) -> tuple[str, ArchiveHeader]:

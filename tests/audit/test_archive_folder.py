@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,30 @@ def test_a_file_that_cannot_be_written_does_not_keep_other_logs_out(
 
     assert (written, len(problems)) == (1, 1)
     assert "Permission denied" in problems[0]
+
+
+def test_a_full_disk_ends_the_run_instead_of_filling_the_list_of_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed_job()
+
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(archive, "write_archived_log", refuse)
+
+    with pytest.raises(OSError, match="No space left"):
+        archive_logs(tmp_path, after_days=30)
+    assert list(tmp_path.rglob("*.part")) == []
+
+
+def test_a_log_that_is_too_long_is_left_out_and_counted(tmp_path: Path) -> None:
+    long, short = closed_job(), factories.job()
+    close_job(job_id=short, actor=factories.RECRUITER)
+    let_time_pass(short, MONTH)
+    events = factories.row_of(long).seq
+
+    assert archive_logs(tmp_path, after_days=30, longest=events - 1) == (1, 1, [])
+    assert not archived_log_path(tmp_path, long).exists()
+    assert archive_logs(tmp_path, after_days=30, longest=events) == (1, 0, [])
+    assert archived_log_path(tmp_path, long).exists()

@@ -9,7 +9,6 @@ from uuid import UUID
 
 import pytest
 from django.core.management import CommandError
-from django.db import connection
 
 from pipeline.audit import archive, task
 from pipeline.audit.archive import (
@@ -20,11 +19,12 @@ from pipeline.audit.archive import (
     problems_with_archive,
 )
 from pipeline.audit.archived_log import verify_archived_log
+from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Outcome
-from pipeline.models import Event
 from pipeline.services.lifecycle import close_job
 from pipeline.services.remove import remove
 from tasks.errors import Fatal
+from tests.audit.test_forged_logs import forge
 from tests.support import factories
 from tests.support.archives import MONTH, closed_job, said_by
 from tests.support.clock import let_time_pass
@@ -76,14 +76,13 @@ def test_a_lost_file_is_not_written_again_from_another_log(tmp_path: Path) -> No
     path = archived_log_path(tmp_path, job_id)
     archive_logs(tmp_path, after_days=30)
     path.unlink()
-    with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
-        last = Event.objects.filter(job_id=job_id).order_by("-seq").first()
-        assert last
-        Event.objects.filter(id=last.id).update(hash=bytes(32))
-        cursor.execute("RESET session_replication_role")
+    forge(job_id, "APPLIED", lambda row: setattr(row, "actor_id", job_id))
+    assert verify_job(job_id).is_sound
 
-    assert archive_logs(tmp_path, after_days=30)[2] != []
+    assert archive_logs(tmp_path, after_days=30) == (
+        *(0, 0),
+        [f"{path}: the log in the database is not the one that was archived"],
+    )
     assert not path.exists()
 
 
@@ -103,6 +102,17 @@ def test_an_older_file_is_named_and_replaced_but_not_in_silence(tmp_path: Path) 
 
     assert (written, problem.startswith(f"{path} was older than the manifest says")) == (1, True)
     assert verify_archived_log(path).events == newest
+
+
+def test_a_manifest_that_names_another_log_is_named(tmp_path: Path) -> None:
+    path = archive_log(tmp_path, job_id := closed_job())
+    manifest, head = tmp_path / "manifest.jsonl", bytes(factories.row_of(job_id).chain_head)
+    manifest.write_text(manifest.read_text().replace(head.hex(), "0" * 64))
+
+    assert problems_with_archive(tmp_path) == (
+        *(1,),
+        [f"{path}: it is not the file that the manifest names"],
+    )
 
 
 def test_a_file_that_no_run_has_written_is_named(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from django.db import transaction
 
+from pipeline.audit.verify import verify_job
 from pipeline.domain.states import SYSTEM, Actor, Move
 from pipeline.line.lock import lock_job_of
 from pipeline.line.locked_job import LockedJob
@@ -17,12 +18,13 @@ from pipeline.line.misses import read_place_before_offer
 from pipeline.line.moves import make_move
 from pipeline.line.write import write
 from pipeline.models import Application, Event
+from pipeline.services.defer import defer
 from pipeline.services.pass_next import pass_next
 from pipeline.services.pass_offer import pass_offer
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
 from tests.support import factories
 from tests.support.applicants import leave
-from tests.support.clock import let_time_pass
+from tests.support.clock import database_now, let_time_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LATER = "2126-01-01T00:00:00.000000Z"
@@ -147,6 +149,20 @@ def test_a_turn_that_nobody_asked_to_pass_is_named() -> None:
     assert write_forged(first, lambda job, row: make_move(job, row, Move.PASS)) == first_bad_seq(
         job_id
     )
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_turn_that_cannot_have_come_yet_is_named(held: bool) -> None:
+    job_id, _seated, first, _ = line_of_three()
+    actor = factories.owner_of(first)
+    pass_next(application_id=first.id, wanted=True, actor=actor)
+    if held:
+        tomorrow = database_now() + timedelta(days=1)
+        defer(application_id=first.id, not_before=tomorrow, actor=actor)
+
+    seq = write_forged(first, lambda job, row: make_move(job, row, Move.PASS))
+
+    assert verify_job(job_id).first_bad_seq == (seq if held else None)
 
 
 def test_a_seat_for_somebody_who_asked_to_pass_it_is_named() -> None:

@@ -34,6 +34,7 @@ from pipeline.services.lifecycle import close_job
 from pipeline.services.remove import remove
 from tests.support import factories
 from tests.support.archives import closed_job, said_by
+from tests.support.feeds import wait_for_the_feed
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -86,6 +87,7 @@ def test_the_feed_goes_on_and_refuses_a_place_in_a_removed_log(tmp_path: Path) -
     younger = factories.job(company_id=company_id)
     archive_logs(tmp_path, after_days=30)
     last = factories.row_of(job_id).seq
+    wait_for_the_feed()
     whole = [(e.job_id, e.seq) for e in feed_of(company_id, after=None, limit=100).rows]
 
     remove_archived_logs(tmp_path, after_days=400)
@@ -189,6 +191,7 @@ def test_a_file_of_an_earlier_format_is_written_anew_before_its_log_goes(
     with monkeypatch.context() as patched:
         patched.setattr(archived_log, "FORMAT", archived_log.WITHOUT_PLACES)
         archive_log(tmp_path, job_id)
+    assert remove_archived_logs(tmp_path, after_days=400, dry_run=True).logs == 1
     assert not is_archived_with_places(archived_log_path(tmp_path, job_id))
 
     assert remove_archived_logs(tmp_path, after_days=400).logs == 1
@@ -249,6 +252,42 @@ def test_the_commands_say_what_they_do(tmp_path: Path, settings: Any) -> None:
     with pytest.raises(CommandError, match="1 log could not be put back"):
         call_command("put_back_logs", str(job_id), folder=tmp_path)
     assert "in the archive" not in said_by("verify_log")
+
+
+def test_a_row_that_is_not_as_the_file_of_its_removed_log_is_named(tmp_path: Path) -> None:
+    job_id = removed_job(tmp_path)
+    path = archived_log_path(tmp_path, job_id)
+    lapsed = factories.Application.objects.filter(job_id=job_id, decay_count=1).order_by("id")[0]
+    assert problems_with_archive(tmp_path) == (1, [])
+
+    factories.Application.objects.filter(id=lapsed.id).update(decay_count=0)
+
+    assert problems_with_archive(tmp_path)[1] == [
+        f"{path}: application {lapsed.id}: decay_count is 0, the log says 1"
+    ]
+    assert f"{job_id}: in the archive" in said_by("verify_log"), "without the file nothing tells"
+    with pytest.raises(CommandError, match="decay_count is 0, the log says 1"):
+        said_by("verify_log", archive=tmp_path)
+
+
+def test_an_older_file_is_not_that_of_the_removed_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "FEWEST_DAYS", 0)  # a time that passes would change the hashes
+    job_id = factories.job(capacity=1)
+    factories.applications(job_id, 1)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    older = archive_log(tmp_path, job_id).read_bytes()
+    remove_active(job_id)
+    archive_logs(tmp_path, after_days=0)
+    assert remove_archived_logs(tmp_path, after_days=0).logs == 1
+    path = archived_log_path(tmp_path, job_id)
+
+    path.write_bytes(older)
+
+    assert problems_with_archive(tmp_path)[1] == [
+        f"{path}: it is not the log that was removed from the database"
+    ]
 
 
 def test_anchors_are_compared_with_the_file_of_a_removed_log(

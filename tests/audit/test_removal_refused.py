@@ -9,14 +9,17 @@ from uuid import UUID
 
 import pytest
 from django.db import DatabaseError, connection, transaction
+from uuid_utils.compat import uuid7
 
-from pipeline.audit.archive import (
-    archive_log,
-    archived_log_path,
-)
+from pipeline.audit import removal
+from pipeline.audit.archive import archive_log, archived_log_path
 from pipeline.audit.removal import remove_archived_logs
 from pipeline.audit.verify import verify_job
-from pipeline.domain.states import Outcome
+from pipeline.domain.contests import ContestAnswer, ContestReason
+from pipeline.domain.states import Outcome, Reason
+from pipeline.models import PendingDecision
+from pipeline.services.answer_contest import answer_contest
+from pipeline.services.contest import contest
 from pipeline.services.lifecycle import close_job
 from pipeline.services.remove import remove
 from tests.audit.test_forged_logs import forge
@@ -45,6 +48,19 @@ def _damaged(folder: Path, job_id: UUID) -> None:
     path.write_bytes(path.read_bytes()[:-20])
 
 
+def _about_to_decide(folder: Path, job_id: UUID) -> None:
+    later = "2126-01-01T00:00:00Z"
+    PendingDecision.objects.create(
+        id=uuid7(), job_id=job_id, outcome="REJECTED", decided_by=uuid7(), due_at=later
+    )
+    del folder
+
+
+def _replaced_in_manifest(folder: Path, job_id: UUID) -> None:
+    head, manifest = bytes(factories.row_of(job_id).chain_head).hex(), folder / "manifest.jsonl"
+    manifest.write_text(manifest.read_text().replace(head, "0" * 64))
+
+
 @pytest.mark.parametrize(
     ("why", "prepare"),
     [
@@ -54,6 +70,8 @@ def _damaged(folder: Path, job_id: UUID) -> None:
         ("not sound", _forged),
         ("cannot be read", _lost),
         ("damaged", _damaged),
+        ("a decision is about to take effect", _about_to_decide),
+        ("not the file that the manifest names", _replaced_in_manifest),
     ],
 )
 def test_a_log_that_must_stay_stays_and_the_others_go(
@@ -80,6 +98,51 @@ def test_a_log_that_must_stay_stays_and_the_others_go(
     assert str(stays) in done.refused[0]
     assert rows_of(stays)
     assert not rows_of(goes)
+
+
+def test_a_log_stays_while_an_applicant_waits_for_an_answer(tmp_path: Path) -> None:
+    job_id = factories.job(capacity=1)
+    [person] = factories.applications(job_id, 1)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    remove(
+        application_id=person.id,
+        outcome=Outcome.REJECTED,
+        reason=Reason.NOT_A_MATCH,
+        actor=factories.RECRUITER,
+    )
+    asked = contest(application_id=person.id, text="Why?", actor=factories.owner_of(person))
+    let_time_pass(job_id, YEARS + 1)
+    archive_log(tmp_path, job_id)
+
+    [refused] = remove_archived_logs(tmp_path, after_days=400).refused
+
+    assert "someone asked to look at a decision again" in refused
+    answer_contest(
+        contest_id=asked.id,
+        application_id=person.id,
+        answer=ContestAnswer.UPHELD,
+        reason=ContestReason.DECISION_STANDS,
+        actor=factories.RECRUITER,
+    )
+    let_time_pass(job_id, YEARS + 1)  # which changes the log, so it needs another archive
+    later = tmp_path / "later"
+    later.mkdir()
+    archive_log(later, job_id)
+    assert remove_archived_logs(later, after_days=400).logs == 1
+
+
+def test_a_log_that_would_be_locked_for_long_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = ended_job()
+    archive_log(tmp_path, job_id)
+    monkeypatch.setattr(removal, "LONGEST", len(rows_of(job_id)) - 1)
+
+    [refused] = remove_archived_logs(tmp_path, after_days=400).refused
+
+    assert f"it has more than {removal.LONGEST} events" in refused
+    monkeypatch.setattr(removal, "LONGEST", len(rows_of(job_id)))
+    assert remove_archived_logs(tmp_path, after_days=400).logs == 1
 
 
 def test_what_the_database_refuses_is_named_and_the_others_go(tmp_path: Path) -> None:

@@ -256,3 +256,31 @@ def test_a_sandbox_goes_on_at_the_instant_at_which_the_seat_opened() -> None:
     assert {each.at for each in events[: PASSERS + 1]} == {opened}
     assert [each.application_id for each in events[: PASSERS + 1]] == [each.id for each in waiting]
     assert_line_is_sound(job_id)
+
+
+def test_two_seats_go_in_turn_although_the_walk_stops_between_them() -> None:
+    job_id = factories.job()
+    _seated, *waiting = factories.applications(job_id, 1 + 3 + 1 + 2 + 1)
+    first, second = waiting[:3], waiting[4:6]
+    for each in first + second:
+        passes_next(each)
+    begun = factories.row_of(job_id).seq
+    factories.alter(job_id, capacity=3)
+
+    assert factories.status_of(waiting[3]) == "PENDING_ACKNOWLEDGMENT"
+    assert passed(second) == [0, 0]
+    assert_line_is_sound(job_id)
+    factories.settle_all()
+
+    assert passed(waiting) == [1, 1, 1, 0, 1, 1, 0]
+    assert factories.status_of(waiting[6]) == "PENDING_ACKNOWLEDGMENT"
+    assert_line_is_sound(job_id)
+    causes = [(each.event, each.cause_seq) for each in factories.events(job_id)[begun + 1 :]]
+    raised = begun + 1
+    assert causes == [
+        *(("PASSED", raised + number) for number in range(3)),
+        ("PROMOTED", raised + 3),
+        ("PASSED", None),
+        ("PASSED", raised + 5),
+        ("PROMOTED", raised + 6),
+    ]

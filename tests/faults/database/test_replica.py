@@ -196,9 +196,9 @@ BREAKING = """
 import django
 django.setup()
 from django.db import connection
-from pipeline.database.replica import reads_replica
+from pipeline.database import replica
 
-@reads_replica
+@replica.reads_replica
 def read():
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_is_in_recovery()")
@@ -208,8 +208,13 @@ def read():
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
     return is_replica
 
-places = []
-print(read(), *places)
+for _ in range(100):  # until the replica is current
+    replica._Rest.until = 0
+    places = []
+    found = read()
+    if True in places:
+        break
+print(found, *places)
 """
 DOCTOR = """
 import dataclasses, json, django
