@@ -134,7 +134,7 @@ def test_refused_logs_do_not_count_among_the_most(tmp_path: Path) -> None:
 def move_an_event(path: Path) -> None:
     """Change an event's place in the feed, which no hash covers."""
     text = gzip.decompress(path.read_bytes()).decode()
-    moved = re.sub(r'"place":\[(\d+),\d+\]', r'"place":[\1,1]', text, count=1)
+    moved = re.sub(r'"place":\[(\d+),\d+\]', r'"place":[\1,0]', text, count=1)
     assert moved != text
     path.write_bytes(gzip.compress(moved.encode()))
 
