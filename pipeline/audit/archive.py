@@ -37,7 +37,6 @@ from pipeline.audit.archived_log import (
     verify_archived_log,
     write_archived_log,
 )
-from pipeline.audit.log_fold import LogFold
 from pipeline.audit.reconciliation import reconcile
 from pipeline.audit.verify import MOST_DIFFERENCES, verify_job
 from pipeline.database.instants import database_now
@@ -155,7 +154,9 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
         try:
             header, fold = fold_archived_log(path)
             _compare_archive_with_database(path, header)
-            problems += _differences_from_removed_log(path, fold)
+            if job := Job.objects.filter(id=header.job_id).exclude(removed_log=None).first():
+                found = reconcile(fold, job)[:MOST_DIFFERENCES]
+                problems += [f"{path}: {difference}" for difference in found]
             sound.append((path, header))
         except BadArchive as error:
             problems.append(str(error))
@@ -279,13 +280,6 @@ def _compare_archive_with_database(path: Path, header: ArchiveHeader) -> None:
         others = (each for each in found if each != next(rows, None))
         first, _ = next(others, (header.events, header.head))
     raise BadArchive(f"{path}: the log in the database differs from seq {first} on")
-
-
-def _differences_from_removed_log(path: Path, fold: LogFold) -> list[str]:
-    """Compare a job's rows with the file of its log if nothing else has its events any more."""
-    job = Job.objects.filter(id=fold.job_id).exclude(removed_log=None).first()
-    differences = reconcile(fold, job) if job else []
-    return [f"{path}: {each}" for each in differences[:MOST_DIFFERENCES]]
 
 
 def _remove_unfinished_archives(folder: Path) -> None:

@@ -69,10 +69,13 @@ def remove_archived_logs(
     damaged, OSError.
     """
     before = database_now() - timedelta(days=max(after_days, FEWEST_DAYS))
+    ended: QuerySet[Job] = Job.objects.filter(
+        status=JobStatus.CLOSED, is_test=False, last_event_at__lt=before, removed_log=None
+    ).order_by("last_event_at", "id")
     with in_migrating_role(), primary_without_replica(), turn_to_archive():
         noted = manifest_of(folder)
         logs, events, refused = 0, 0, []
-        for job_id in _ended_before(before):
+        for job_id in ended.values_list("id", flat=True).iterator():
             if logs == most:
                 break
             try:
@@ -120,13 +123,6 @@ def _rows_to_put_back(path: Path, company_id: UUID) -> Generator[Event]:
 def vars_of(row: object) -> dict[str, object]:
     """Return the fields of a log entry, which an event has too."""
     return {name: getattr(row, name) for name in row.__slots__}  # type: ignore[attr-defined]
-
-
-def _ended_before(moment: object) -> Iterator[UUID]:
-    ended: QuerySet[Job] = Job.objects.filter(
-        status=JobStatus.CLOSED, is_test=False, last_event_at__lt=moment, removed_log=None
-    )
-    return ended.order_by("last_event_at", "id").values_list("id", flat=True).iterator()
 
 
 def _remove_archived_log(

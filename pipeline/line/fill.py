@@ -18,8 +18,8 @@ from pipeline.models import Event
 MOST_PASSES = 1_000
 
 
-def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
-    """Offer every free seat of an open job to the first eligible people, and return the number.
+def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
+    """Offer every free seat of an open job to the first eligible people.
 
     Each promotion names as its cause the event that opened its seat, oldest first, or else
     `cause_seq`; also the plan, if the seat was planned. People who asked to pass this turn pass
@@ -31,15 +31,16 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
     seat still free, and the job stays due: the next settlement goes on from the same place.
     """
     if job.status is not JobStatus.OPEN or job.is_full or job.awaits_draw:
-        return 0
+        return
     if job.is_walk_unfinished:  # a second call of this transaction
-        return 0
+        return
     if not job.seats_free or not job.people_waiting:
-        return 0
+        return
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
     values["passes"] = MOST_PASSES - job.turns_passed + 1  # one more shows that there are more
     (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
-    promoted = promote_in_order(job, rows, cause_seq) if rows else 0
+    if rows:
+        promote_in_order(job, rows, cause_seq)
     if job.is_walk_unfinished:
         job.note_due(job.now)
     elif job.seats_free and job.people_waiting:
@@ -53,17 +54,16 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> int:
         ]
         if ends:
             job.note_due(min(ends))
-    return promoted
 
 
-def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> int:
-    """Offer the free seats to people in the order of `rows`, and return the number of offers."""
+def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> None:
+    """Offer the free seats to people in the order of `rows`."""
     planned = {
         entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}
         for entry in job.entries
         if PLANNED_SEATS in entry.data
     }
-    promoted, last = 0, 0
+    last = 0
     for application in [attach_locked_row(job, row) for row in rows]:
         if not job.seats_free:
             break
@@ -76,8 +76,6 @@ def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> 
         if passed := promote(job, application, cause_seq=cause, facts=facts):
             job.turns_passed += 1
             job.freed_by.appendleft(passed.seq)
-        else:
-            promoted += 1
     # The next promotion searches from here. The last promoted ticket would be too late: people in a
     # cool-down, deferred, passing or unverified stay behind when later ones move on, and a miss can
     # give a ticket beyond the next newcomer's. People whom this change put back are not in the
@@ -85,7 +83,6 @@ def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> 
     back = [each.ticket for each in job.changed.values() if each.status == Status.WAITLIST]
     bounds = [rows[0][-1], job.next_ticket, last, *back]
     job.head_ticket = min(bound for bound in bounds if bound is not None)
-    return promoted
 
 
 def left_walk_unfinished(job: LockedJob) -> bool:

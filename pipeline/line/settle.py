@@ -38,8 +38,8 @@ SANDBOX_JOB_FULL = (
 )
 
 
-def settle_due(job: LockedJob, *, only_ends: bool = False) -> int:
-    """Settle and write everything due at `job.now`, and return the number of events.
+def settle_due(job: LockedJob, *, only_ends: bool = False) -> None:
+    """Settle and write everything due at `job.now`.
 
     Leaves `next_due_at` exact; it is now if one transaction cannot pass all the turns. Does
     nothing for a closed job: the worker closes it out. Raises ClockMoving and SandboxFull, in a
@@ -47,29 +47,25 @@ def settle_due(job: LockedJob, *, only_ends: bool = False) -> int:
     this, because the number of these events is limited.
     """
     if job.is_test:
-        before = job.seq
         try:
-            return settle_each_instant(job)
+            settle_each_instant(job)
         except SandboxFull:
             if not only_ends:
                 raise
-            return job.seq - before
-    if not job.is_due or job.status is JobStatus.CLOSED:
-        return 0
-    return _settle_due_now(job)
+    elif job.is_due and job.status is not JobStatus.CLOSED:
+        _settle_due_now(job)
 
 
-def settle_each_instant(job: LockedJob) -> int:
-    """Settle a job of a sandbox at each instant that something fell due, and return the events.
+def settle_each_instant(job: LockedJob) -> None:
+    """Settle a job of a sandbox at each instant that something fell due.
 
     Everything is recorded at its own instant, so what follows from it falls due as it would have.
     Raises ClockMoving if more is due than one transaction settles; the job then stays due, and the
     decay worker continues. Raises SandboxFull if the log is full; then nothing is due any more.
     """
     if job.status is JobStatus.CLOSED:
-        return 0
-    until, before = job.now, job.seq
-    job.settles_until = until
+        return
+    job.settles_until = until = job.now
     if job.is_due:
         job.next_due_at = _first_instant(job)
     for _ in range(MOST_INSTANTS):
@@ -87,7 +83,6 @@ def settle_each_instant(job: LockedJob) -> int:
     if job.is_due:
         write(job)  # due again now, behind everything that is due already
         raise ClockMoving
-    return job.seq - before
 
 
 def _first_instant(job: LockedJob) -> datetime | None:
@@ -103,8 +98,7 @@ def _first_instant(job: LockedJob) -> datetime | None:
     return min((at for ((at,),) in found if at), default=None)
 
 
-def _settle_due_now(job: LockedJob) -> int:
-    before = job.seq
+def _settle_due_now(job: LockedJob) -> None:
     if left_walk_unfinished(job):
         take_up_walk(job)
     moment = {"job": job.id, "now": job.now}
@@ -130,15 +124,13 @@ def _settle_due_now(job: LockedJob) -> int:
     fill_seats(job, cause_seq=draw_if_due(job))
     job.freed_by.clear()  # later promotions have causes of their own
     write(job)
-    return job.seq - before
 
 
-def settle_closed_job(job: LockedJob) -> int:
-    """Close out and write the next batch of a closed job's line, and return the number of events.
+def settle_closed_job(job: LockedJob) -> None:
+    """Close out and write the next batch of a closed job's line.
 
     The job stays due until nobody is left.
     """
-    before = job.seq
     closings = Event.objects.filter(job_id=job.id, application_id=None, event=EventType.JOB_CLOSED)
     cause = closings.values_list("seq", flat=True).get()
     people = _read_to_settle(sql.READ_PENDING, job, most=SLICE)
@@ -149,7 +141,6 @@ def settle_closed_job(job: LockedJob) -> int:
         make_move(job, application, Move.CLOSE_OUT, cause_seq=cause, effective_at=job.closed_at)
     job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
     write(job)
-    return job.seq - before
 
 
 def _read_to_settle(statement: str, job: LockedJob, *, most: int) -> list[Application]:
@@ -160,8 +151,14 @@ def _read_to_settle(statement: str, job: LockedJob, *, most: int) -> list[Applic
 
 
 def settle_open_or_closed_job(job: LockedJob) -> int:
-    """Settle a job. If a sandbox's clock moved far, settle only part; the rest stays due."""
+    """Settle a job, and return the number of events.
+
+    If a sandbox's clock moved far, settle only part; the rest stays due.
+    """
     before = job.seq
     with suppress(ClockMoving, SandboxFull):
-        return settle_closed_job(job) if job.status is JobStatus.CLOSED else settle_due(job)
+        if job.status is JobStatus.CLOSED:
+            settle_closed_job(job)
+        else:
+            settle_due(job)
     return job.seq - before

@@ -79,7 +79,9 @@ def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> Non
         job, people = lock_job_for(
             job_id, applicant_ids=ids, emails=emails, application_ids=repeated
         )
-        if settle_due(job):
+        before = job.seq
+        settle_due(job)
+        if job.seq > before:
             people = lock_and_read_people(job, applicant_ids=ids, emails=emails)
         references = [request.reference for request in requests if request.reference]
         lock_external_ids_of_references(

@@ -195,3 +195,15 @@ def test_rules_from_before_there_were_passes_verify_and_allow_none() -> None:
     pass_offer(application_id=first.id, actor=factories.owner_of(first))
 
     assert first_bad_seq(job_id) == factories.row_of(job_id).seq - 1
+
+
+@pytest.mark.parametrize("change", [{"passes_used": 0}, {"passed_at": None}])
+def test_no_later_event_takes_a_pass_back(passed: UUID, change: dict[str, Any]) -> None:
+    person = Application.objects.get(job_id=passed, passes_used=1)
+    leave(person)
+    own = Event.objects.filter(application_id=person.id, event="WITHDRAWN")
+    assert {own.get().data[name] for name in change} != set(change.values())
+
+    seq = forge(passed, "WITHDRAWN", set_data(**change))
+
+    assert first_bad_seq(passed) == seq

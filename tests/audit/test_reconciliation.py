@@ -10,8 +10,9 @@ from django.db import connection, transaction
 from pipeline.audit.verify import verify_job
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.errors import JobNotFound
-from pipeline.models import Contest
+from pipeline.models import Application, Contest, PlannedSeats
 from pipeline.services.answer_contest import answer_contest
+from pipeline.services.apply import apply
 from pipeline.services.contest import contest
 from pipeline.services.lifecycle import close_job
 from tests.support import factories
@@ -129,6 +130,35 @@ def test_a_person_whom_the_log_does_not_know_is_noticed() -> None:
     assert f"application {person.id}: only in the log" in verify_job(other).differences
 
 
+def test_every_person_whom_only_the_log_knows_is_named() -> None:
+    job_id, other = job_with_all_kinds(), factories.job()
+    people = Application.objects.filter(job_id=job_id)
+    gone = [each.id for each in people.order_by("id")[:2]]
+    people.filter(id__in=gone).update(job_id=other)
+
+    found = verify_job(job_id).differences
+
+    assert found[:2] == [f"application {each}: only in the log" for each in gone]
+
+
+def an_unverified_person(job_id: UUID) -> None:
+    person = factories.applicant()
+    actor = factories.as_applicant(person.id)
+    apply(job_id=job_id, applicant_id=person.id, name="Ann", actor=actor, verified=False)
+
+
+def test_the_count_of_unverified_people_is_compared() -> None:
+    job_id = job_with_all_kinds()
+    for _ in range(2):
+        an_unverified_person(job_id)
+    assert factories.row_of(job_id).unverified_count == 2
+    assert verify_job(job_id).is_sound
+
+    tamper("jobs_job", "unverified_count", "1", "id = %s", job_id)
+
+    assert "job: unverified_count is 1, the log says 2" in verify_job(job_id).differences
+
+
 def test_an_unknown_job_is_named_as_such() -> None:
     with pytest.raises(JobNotFound):
         verify_job(factories.applicant().id)
@@ -203,3 +233,30 @@ def test_planned_seats_that_disagree_with_the_log_are_noticed(
     verdict = verify_job(job_id)
     assert (verdict.chain, verdict.replay_matches) == ("ok", False)
     assert [d for d in verdict.differences if str(plan.id) in d and says in d]
+
+
+def test_a_change_of_planned_seats_that_a_limit_left_out_is_no_difference() -> None:
+    job_id = factories.job(capacity=4)
+    plan = planned(job_id, -1, times=3)
+    factories.alter(job_id, capacity=2)
+    for _ in range(2):
+        let_time_pass(job_id, WEEK)
+        factories.settle_all()
+
+    assert factories.row_of(job_id).capacity == 1
+    assert PlannedSeats.objects.get(id=plan.id).done == 2
+    factories.alter(job_id, capacity=10)
+    assert verify_job(job_id).is_sound
+
+
+def test_a_change_of_planned_seats_that_no_limit_left_out_is_missed() -> None:
+    job_id = factories.job(capacity=7)
+    plan = planned(job_id, -1, times=5)
+    let_time_pass(job_id, 700)
+    factories.settle_all()
+
+    done = "(done + 1, next_at + interval '7 days')"
+    tamper("pipeline_plannedseats", "(done, next_at)", done, "job_id = %s", job_id)
+
+    said = f"planned seats {plan.id}: done is 2, the log has 1 changes by it"
+    assert said in verify_job(job_id).differences

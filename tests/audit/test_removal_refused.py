@@ -100,6 +100,21 @@ def test_a_log_that_must_stay_stays_and_the_others_go(
     assert not rows_of(goes)
 
 
+def test_a_log_stays_while_people_wait_to_be_told_that_the_job_has_closed(tmp_path: Path) -> None:
+    job_id = factories.job(capacity=1)
+    active, _waiting = factories.applications(job_id, 2)
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    remove(application_id=active.id, outcome=Outcome.HIRED, actor=factories.RECRUITER)
+    row = factories.row_of(job_id)
+    assert (row.active_count, row.pending_count, row.waitlist_count) == (0, 0, 1)
+    let_time_pass(job_id, YEARS + 1)
+    archive_log(tmp_path, job_id)
+
+    [refused] = remove_archived_logs(tmp_path, after_days=400).refused
+
+    assert "people still have seats in it or wait" in refused
+
+
 def test_a_log_stays_while_an_applicant_waits_for_an_answer(tmp_path: Path) -> None:
     job_id = factories.job(capacity=1)
     [person] = factories.applications(job_id, 1)

@@ -58,3 +58,12 @@ def test_a_penalty_beyond_the_next_newcomer_does_not_hide_newcomers_from_promoti
 
     assert factories.status_of(newcomer) == "PENDING_ACKNOWLEDGMENT"
     assert_line_is_sound(job_id)
+
+
+def test_the_head_moves_on_with_the_line() -> None:
+    job_id = factories.job()
+    seated, *waiting = factories.applications(job_id, 4)
+
+    for leaving, promoted in zip([seated, *waiting], waiting, strict=False):
+        withdraw(application_id=leaving.id, actor=factories.owner_of(leaving))
+        assert factories.row_of(job_id).head_ticket == promoted.ticket

@@ -67,3 +67,17 @@ def test_offers_that_ran_out_together_are_settled_by_deadline_then_id() -> None:
     assert factories.line(job_id) == [person.id for person in people]
     assert len({row.eligible_at for row in map(factories.fresh, people)}) == 1
     assert_line_is_sound(job_id)
+
+
+def test_each_miss_costs_more_places_and_the_last_allowed_one_is_told_apart() -> None:
+    job_id = overdue_job(max_decays=3, penalty_places=2)
+    person = factories.Application.objects.get(job_id=job_id)
+    for _ in range(4):
+        factories.settle_all()
+        let_time_pass(job_id, factories.COOLDOWN)
+        factories.settle_all()
+        let_time_pass(job_id, factories.WINDOW)
+
+    own = [each for each in factories.events(job_id) if each.application_id == person.id]
+    missed = [(each.event, each.data.get("places")) for each in own if each.event != "PROMOTED"]
+    assert missed[1:] == [("DECAYED", 2), ("DECAYED", 4), ("DECAYED", 6), ("LAPSED", None)]

@@ -209,8 +209,12 @@ def test_a_paused_job_goes_on_when_it_opens_again() -> None:
     assert_line_is_sound(job_id)
 
     open_job(job_id=job_id, actor=factories.RECRUITER)
+    events = factories.events(job_id)
+    opened = next(each for each in reversed(events) if each.event == "JOB_RESUMED")
+    asked = events[opened.seq]
     factories.settle_all()
 
+    assert (asked.event, asked.cause_seq) == ("PASSED", opened.seq)
     assert factories.status_of(waiting[-1]) == "PENDING_ACKNOWLEDGMENT"
     assert_line_is_sound(job_id)
 

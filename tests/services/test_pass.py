@@ -11,7 +11,6 @@ from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove, NotPassab
 from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.models import Application
 from pipeline.services.acknowledge import acknowledge
-from pipeline.services.defer import defer
 from pipeline.services.lifecycle import close_job, open_job, pause_job
 from pipeline.services.pass_next import pass_next
 from pipeline.services.pass_offer import pass_offer
@@ -19,7 +18,7 @@ from pipeline.services.reinstate import reinstate
 from pipeline.services.remove import remove
 from tests.support import factories
 from tests.support.applicants import leave
-from tests.support.clock import database_now, let_time_pass
+from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -85,7 +84,8 @@ def test_with_nobody_else_the_seat_stays_free_until_the_cool_down_ends() -> None
     assert factories.row_of(job_id).next_due_at == factories.fresh(only).eligible_at
     let_time_pass(job_id, factories.COOLDOWN)
     factories.settle_all()
-    assert factories.status_of(only) == "PENDING_ACKNOWLEDGMENT"
+    asked_again = factories.events(job_id)[-1]
+    assert (asked_again.event, asked_again.cause_seq) == ("PROMOTED", None)  # time opened the turn
     assert_line_is_sound(job_id)
 
 
@@ -243,41 +243,17 @@ def test_a_removed_person_who_had_passed_is_told_from_one_who_missed() -> None:
     assert_line_is_sound(job_id)
 
 
-def test_who_asked_to_pass_behind_a_person_with_the_same_number_is_not_asked() -> None:
-    job_id = factories.job(penalty_places=1, cooldown_seconds=60)
-    seated, missing = factories.applications(job_id, 2)
-    leave(seated)
-    let_time_pass(job_id, factories.WINDOW)
-    factories.settle_all()
-    holder, newcomer, same = factories.applications(job_id, 3)
-    missed = factories.fresh(missing)
-    assert factories.fresh(same).ticket == missed.ticket
-    passes_next(same)
-    leave(newcomer)
-    let_time_pass(job_id, 60)
+def test_who_has_used_more_passes_than_are_allowed_now_passes_no_more() -> None:
+    job_id, (first, *others) = offered_first(max_passes=2, cooldown_seconds=1)
+    passes(first)
+    let_time_pass(job_id, 2)
+    leave(others[0])
+    passes(first)
+    let_time_pass(job_id, 2)
+    leave(others[1])
+    assert factories.fresh(first).passes_used == 2
+    assert factories.status_of(first) == "PENDING_ACKNOWLEDGMENT"
+    factories.alter(job_id, policy={"max_passes": 1})
 
-    leave(holder)
-
-    assert factories.statuses(missed, same) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
-    assert factories.fresh(same).passes_used == 0
-    assert_line_is_sound(job_id)
-
-
-def test_the_only_person_in_line_passes_when_a_date_is_taken_back_and_is_asked_again() -> None:
-    job_id = factories.job()
-    seated, only = factories.applications(job_id, 2)
-    actor = factories.owner_of(only)
-    passes_next(only)
-    tomorrow = database_now() + timedelta(days=1)
-    defer(application_id=only.id, not_before=tomorrow, actor=actor)
-    leave(seated)
-
-    defer(application_id=only.id, not_before=None, actor=actor)
-
-    row = factories.fresh(only)
-    assert (row.status, row.passes_used) == ("WAITLIST", 1)
-    assert factories.row_of(job_id).next_due_at == row.eligible_at
-    assert_line_is_sound(job_id)
-    let_time_pass(job_id, factories.COOLDOWN)
-    factories.settle_all()
-    assert factories.status_of(only) == "PENDING_ACKNOWLEDGMENT"
+    with pytest.raises(NotPassable, match="You have passed 2 turns, and this job lets people"):
+        passes(first)

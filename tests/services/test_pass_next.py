@@ -161,3 +161,44 @@ def test_nobody_unverified_asks_to_pass() -> None:
 
     with pytest.raises(IllegalMove):
         passes_next(unverified)
+
+
+def test_who_asked_to_pass_behind_a_person_with_the_same_number_is_not_asked() -> None:
+    job_id = factories.job(penalty_places=1, cooldown_seconds=60)
+    seated, missing = factories.applications(job_id, 2)
+    leave(seated)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    holder, newcomer, same = factories.applications(job_id, 3)
+    missed = factories.fresh(missing)
+    assert factories.fresh(same).ticket == missed.ticket
+    passes_next(same)
+    leave(newcomer)
+    let_time_pass(job_id, 60)
+
+    leave(holder)
+
+    assert factories.statuses(missed, same) == ["PENDING_ACKNOWLEDGMENT", "WAITLIST"]
+    assert factories.fresh(same).passes_used == 0
+    assert_line_is_sound(job_id)
+
+
+def test_the_only_person_in_line_passes_when_a_date_is_taken_back_and_is_asked_again() -> None:
+    job_id = factories.job()
+    seated, only = factories.applications(job_id, 2)
+    actor = factories.owner_of(only)
+    passes_next(only)
+    tomorrow = database_now() + timedelta(days=1)
+    defer(application_id=only.id, not_before=tomorrow, actor=actor)
+    leave(seated)
+
+    defer(application_id=only.id, not_before=None, actor=actor)
+
+    row = factories.fresh(only)
+    assert (row.status, row.passes_used) == ("WAITLIST", 1)
+    assert factories.row_of(job_id).next_due_at == row.eligible_at
+    assert_line_is_sound(job_id)
+    let_time_pass(job_id, factories.COOLDOWN)
+    factories.settle_all()
+    asked_again = factories.events(job_id)[-1]
+    assert (asked_again.event, asked_again.cause_seq) == ("PROMOTED", None)  # time opened the turn
