@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.helpers import axe, no_sideways_scroll, shot
+from tests.browser.helpers import axe, axe_in_the_dark, no_sideways_scroll, shot
 from tests.house.running import Up, tree, up
 from tests.support.environment import ROOT
 
@@ -149,21 +149,21 @@ def test_the_demos_pages_can_be_used_by_everybody(
     no_script.get_by_role("button", name="Sign in").click()
     expect(no_script.locator("#main")).to_contain_text("Shipwright")
 
-    for scheme in ("light", "dark"):
+    for scheme, check in (("light", axe), ("dark", axe_in_the_dark)):
         reader.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         for width in (1280, 320):
             reader.page.set_viewport_size({"width": width, "height": 800})
             for start, title in (("/", "Night watch"), (applicant_link, "Shipwright")):
                 reader.go(start)
-                axe(reader.page)
+                check(reader.page)
                 no_sideways_scroll(reader.page)
                 shot(reader.page, f"demo-{scheme}-{width}-{title}-list")
                 reader.follow(title)
-                axe(reader.page)
+                check(reader.page)
                 no_sideways_scroll(reader.page)
                 shot(reader.page, f"demo-{scheme}-{width}-{title}")
             reader.go(owner_link)
             reader.follow("Boatbuilder")
-            axe(reader.page)
+            check(reader.page)
             no_sideways_scroll(reader.page)
             reader.context.clear_cookies()

@@ -34,8 +34,11 @@ RUN_BY = {
     "manage.py verify_log": ("tests/faults/line/test_matrix.py", '"verify_log"'),
     "manage.py verify_log --archive": ("tests/audit/test_archive.py", '"verify_log"'),
     "manage.py archive_logs": ("tests/audit/test_archive.py", '"archive_logs"'),
-    "manage.py remove_archived_logs": ("tests/audit/test_removal.py", '"remove_archived_logs"'),
-    "manage.py put_back_logs": ("tests/audit/test_removal.py", '"put_back_logs"'),
+    "manage.py remove_archived_logs": (
+        "tests/audit/test_removal_commands.py",
+        '"remove_archived_logs"',
+    ),
+    "manage.py put_back_logs": ("tests/audit/test_removal_commands.py", '"put_back_logs"'),
     "manage.py replay_archive": ("tests/audit/test_archive.py", '"replay_archive"'),
     "manage.py verify_log --anchors": (
         "tests/faults/database/test_backup.py",

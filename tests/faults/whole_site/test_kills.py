@@ -34,7 +34,7 @@ from tests.support.waiting import eventually
 KILLS, SECONDS_OF_KILL, SEED = 20, 6, int(os.environ.get("KILL_SEED", "7"))
 # Of every ten kills; a decay worker is a worker, too.
 SHARES = {"web": 3, "tasks": 3, "decay": 1, "database": 3}
-PEOPLE, THREADS = 30, 5
+PEOPLE, THREADS, PAUSE_SECONDS = 30, 5, 0.15
 SETTLING_SECONDS = 90
 
 pytestmark = [pytest.mark.timeout(240 + 10 * KILLS), pytest.mark.long_with_option]
@@ -144,7 +144,9 @@ def storm(folder: Path, **environment: str) -> Iterator[Storm]:
             made = json.loads(site.prepare(script, url, str(PEOPLE)))
             hooks.secrets = made["secrets"]
             site.start()
-            crowd = Crowd(site.port, made["busy"], made["tokens"], seed=SEED)
+            crowd = Crowd(
+                site.port, made["busy"], made["tokens"], seed=SEED, pause_seconds=PAUSE_SECONDS
+            )
             crowd.start(THREADS)
             try:
                 made_storm = Storm(site, crowd, mail, hooks, made["slow"], Counter(), began, {})
