@@ -58,7 +58,7 @@ def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
     """
     creation: Any = connection.creation
     own = connection.settings_dict
-    name, template = creation._get_test_db_name(), f"{PREFIX}{_fingerprint()}"
+    name, template = creation._get_test_db_name(), f"{PREFIX}{fingerprint_of_product()}"
     cluster: Any = settings.EMBEDDED_POSTGRES
     cluster.ensure()
     with hold_file_lock(cluster.base / "template.lock"):
@@ -83,7 +83,7 @@ def copy_migrated_database(migrate: Callable[..., str], **options: Any) -> str:
     return name
 
 
-def _fingerprint() -> str:
+def fingerprint_of_product() -> str:
     """Return a hash of everything that can change the content of a migrated database."""
     code = (path for folder in PRODUCT for path in sorted((ROOT / folder).rglob("*.py")))
     found = sha256()
