@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from pipeline.domain.errors import IllegalMove, NotPassable
+from pipeline.services.acknowledge import acknowledge
 from pipeline.services.defer import defer
 from pipeline.services.pass_next import MOST_ASKED
 from pipeline.services.preaccept import preaccept
@@ -202,3 +203,19 @@ def test_the_only_person_in_line_passes_when_a_date_is_taken_back_and_is_asked_a
     factories.settle_all()
     asked_again = factories.events(job_id)[-1]
     assert (asked_again.event, asked_again.cause_seq) == ("PROMOTED", None)  # time opened the turn
+
+
+def test_a_seat_that_a_miss_frees_has_that_miss_as_its_cause_and_no_earlier_pass() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    seated, passing = factories.applications(job_id, 2)
+    acknowledge(application_id=seated.id, actor=factories.owner_of(seated))
+    passes_next(passing)
+    leave(seated)  # the only one in line passes, so the seat stays free
+    factories.applications(job_id, 2)
+    let_time_pass(job_id, factories.WINDOW)
+
+    factories.settle_all()
+
+    last = {each.event: each for each in factories.events(job_id)}
+    assert last["PROMOTED"].cause_seq == last["DECAYED"].seq
+    assert_line_is_sound(job_id)
