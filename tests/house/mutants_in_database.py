@@ -16,6 +16,7 @@ import gc
 import importlib
 import signal
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,7 +82,8 @@ class Subject:
     @contextmanager
     def mutated(self, mutant: str) -> Iterator[bool]:
         """Put a mutant's code in place; yield whether anything could be replaced."""
-        codes = functions_in(compile(mutant, self.file, "exec"))
+        with warnings.catch_warnings(action="ignore"):  # such as `is` beside a word in quotes
+            codes = functions_in(compile(mutant, self.file, "exec"))
         undo: list[tuple[Any, str, Any]] = []
         for place, functions in self._functions.items():
             new = codes.get(place)
