@@ -37,11 +37,13 @@ from pipeline.audit.archived_log import (
     verify_archived_log,
     write_archived_log,
 )
+from pipeline.audit.log_fold import LogFold
 from pipeline.audit.reconciliation import reconcile
-from pipeline.audit.verify import MOST_DIFFERENCES, verify_job
+from pipeline.audit.verify import verify_job
 from pipeline.database.instants import database_now
 from pipeline.database.replica import primary_without_replica
 from pipeline.models import Event, RemovedLog
+from pipeline.wording.english import count
 from tasks.advisory_locks import ARCHIVE_TURN
 
 ENDING = ".jsonl.gz"
@@ -153,10 +155,7 @@ def problems_with_archive(folder: Path, *, job_ids: Collection[UUID] = ()) -> tu
     for path in sorted(paths):
         try:
             header, fold = fold_archived_log(path)
-            _compare_archive_with_database(path, header)
-            if job := Job.objects.filter(id=header.job_id).exclude(removed_log=None).first():
-                found = reconcile(fold, job)[:MOST_DIFFERENCES]
-                problems += [f"{path}: {difference}" for difference in found]
+            _compare_archive_with_database(path, header, fold)
             sound.append((path, header))
         except BadArchive as error:
             problems.append(str(error))
@@ -250,7 +249,7 @@ def _is_archived(folder: Path, job_id: UUID, noted: ArchiveHeader | None) -> boo
     if header == live == noted:
         return True
     if header:
-        _compare_archive_with_database(path, verify_archived_log(path))
+        _compare_archive_with_database(path, *fold_archived_log(path))
     if noted and noted != live:
         last = Event.objects.filter(job_id=job_id, seq=noted.events, hash=noted.head)
         if not last.exists():
@@ -261,15 +260,25 @@ def _is_archived(folder: Path, job_id: UUID, noted: ArchiveHeader | None) -> boo
     return header == live
 
 
-def _compare_archive_with_database(path: Path, header: ArchiveHeader) -> None:
-    """Raise BadArchive if the log in the database does not begin with the events of a file."""
+def _compare_archive_with_database(path: Path, header: ArchiveHeader, fold: LogFold) -> None:
+    """Raise BadArchive if the log in the database does not begin with the events of a file.
+
+    If the log was removed, the job's rows must be what the file adds up to.
+    """
     if path != archived_log_path(path.parent.parent, header.job_id):
         raise BadArchive(f"{path}: it has the log of {header.job_id}, by its first line")
     own = Event.objects.filter(job_id=header.job_id)
     if removed := RemovedLog.objects.filter(job_id=header.job_id).first():
-        if header[1:] == (removed.events, bytes(removed.head)):
-            return
-        raise BadArchive(f"{path}: it is not the log that was removed from the database")
+        if header[1:] != (removed.events, bytes(removed.head)):
+            raise BadArchive(f"{path}: it is not the log that was removed from the database")
+        if differences := reconcile(fold, Job.objects.get(id=header.job_id)):
+            more = (
+                f", and {count(len(differences) - 1, 'more difference')}"
+                if len(differences) > 1
+                else ""
+            )
+            raise BadArchive(f"{path}: {differences[0]}{more}")
+        return
     last = own.filter(seq=header.events).values_list("hash", flat=True).first()
     if last is not None and bytes(last) == header.head:
         return

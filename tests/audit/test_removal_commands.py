@@ -73,8 +73,11 @@ def test_a_row_that_is_not_as_the_file_of_its_removed_log_is_named(tmp_path: Pat
         f"{path}: application {lapsed.id}: decay_count is 0, the log says 1"
     ]
     assert f"{job_id}: in the archive" in said_by("verify_log"), "without the file nothing tells"
-    with pytest.raises(CommandError, match="decay_count is 0, the log says 1"):
+    with pytest.raises(CommandError, match=r"1 of 1 .*: decay_count is 0, the log says 1"):
         said_by("verify_log", archive=tmp_path)
+    factories.Application.objects.filter(id=lapsed.id).update(passes_used=1)
+    [problem] = problems_with_archive(tmp_path)[1]
+    assert problem.endswith("the log says 1, and 1 more difference")
 
 
 def test_an_older_file_is_not_that_of_the_removed_log(

@@ -38,11 +38,11 @@ def copy_migrated_files(cluster: Cluster) -> None:
     model = Cluster(ROOT / ".local" / "migrated_site", **cluster.conf)
     for each in (model, cluster):
         make_dir_reachable(each.base, server_user())
-    made = model.base / fingerprint_of_product()
+    made = model.base / f"migrated-{fingerprint_of_product()}"
     with hold_file_lock(model.base / "made.lock"):
         if not made.exists():
             shutil.rmtree(model.server.data, ignore_errors=True)
-            for outdated in model.base.glob(f"{'?' * len(made.name)}"):
+            for outdated in model.base.glob("migrated-*"):
                 outdated.unlink()
             _migrate(model)
             made.touch()
