@@ -1,10 +1,14 @@
-// What the library's page lacks for people who do not see it: names of lists, levels of headings,
-// and no links inside buttons. Its dark mode is a class that follows the reader's choice.
+// What the library's page lacks for people who do not see it, or have no mouse: names of lists and
+// fields, levels of headings, examples that keys can scroll, and no links inside buttons. Its dark
+// mode is a class that follows the reader's choice.
 const sheet = document.getElementById("swagger-ui");
 
 const mend = () => {
   for (const list of sheet.querySelectorAll("select:not([aria-label])"))
     list.setAttribute("aria-label", list.id || "Choose");
+  for (const field of sheet.querySelectorAll("textarea:not([aria-label])"))
+    field.setAttribute("aria-label", field.closest("tr")?.dataset.paramName ?? "Body");
+  for (const example of sheet.querySelectorAll("pre.example:not([tabindex])")) example.tabIndex = 0;
   for (const [kind, level] of [["h3.opblock-tag", 2], ["h4", 3]])
     for (const heading of sheet.querySelectorAll(`${kind}:not([aria-level])`)) {
       heading.setAttribute("role", "heading");

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.contrib.staticfiles import finders
 from django.urls import URLPattern, URLResolver, get_resolver
+from drf_spectacular.checks import schema_check
 from drf_spectacular.renderers import OpenApiYamlRenderer
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
@@ -57,6 +58,10 @@ def test_it_is_valid_openapi() -> None:
     validate(document(), cls=OpenAPIV31SpecValidator)
 
     assert document()["openapi"].startswith("3.1")
+
+
+def test_the_generator_has_nothing_to_complain_of() -> None:
+    assert schema_check(None) == []
 
 
 def test_the_committed_document_is_that_of_the_code() -> None:

@@ -20,8 +20,8 @@ from tests.faults.database.cluster_users import (
     kill_server,
     query,
     server_of,
-    wait_until,
 )
+from tests.support.waiting import eventually
 
 
 def test_the_last_user_stops_the_server(folder: Path, users: Callable[..., User]) -> None:
@@ -99,14 +99,14 @@ def test_a_forked_child_counts_as_a_user_of_its_own(
 
     family.leave()
 
-    wait_until(lambda: server_of(folder) == 0)
+    eventually(lambda: server_of(folder) == 0)
 
 
 def test_an_initdb_cut_off_by_kill_9_is_begun_afresh(
     folder: Path, users: Callable[..., User]
 ) -> None:
     cut_off = users(folder)
-    wait_until((folder / "initdb.half-made" / "postgresql.conf").exists)
+    eventually((folder / "initdb.half-made" / "postgresql.conf").exists)
     cut_off.kill()
     assert server_of(folder) == 0
 

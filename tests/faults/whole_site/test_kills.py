@@ -1,8 +1,7 @@
-"""Twenty kills of a whole site under load: nothing that was promised is lost.
+"""Kills of a whole site under load: nothing that was promised is lost.
 
 Web processes, workers and database are killed with SIGKILL, in an order that SEED decides, while
-people apply, confirm and withdraw over HTTP. The option --long makes it an hour of
-kills.
+people apply, confirm and withdraw over HTTP. The option --long makes it an hour of kills.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from tests.faults.whole_site.receivers import (
 )
 from tests.support.waiting import eventually
 
-KILLS, SECONDS_OF_KILL, SEED = 20, 6, int(os.environ.get("KILL_SEED", "7"))
+KILLS, SECONDS_OF_KILL, SEED = 10, 6, int(os.environ.get("KILL_SEED", "7"))
 # Of every ten kills; a decay worker is a worker, too.
 SHARES = {"web": 3, "tasks": 3, "decay": 1, "database": 3}
 PEOPLE, THREADS, PAUSE_SECONDS = 30, 5, 0.15
@@ -183,7 +182,7 @@ def has_decayed(storm: Storm) -> Callable[[], bool]:
     return look
 
 
-def test_after_twenty_kills_every_event_has_its_email_and_its_webhooks(
+def test_after_many_kills_every_event_has_its_email_and_its_webhooks(
     folder: Path, long_seconds: int
 ) -> None:
     dice, kills = random.Random(SEED), max(KILLS, long_seconds // SECONDS_OF_KILL)
@@ -207,7 +206,7 @@ def test_after_twenty_kills_every_event_has_its_email_and_its_webhooks(
     assert "All is well: 2 logs verified" in verdict
     killed = site_in_storm.killed
     assert killed.total() == kills
-    assert min(killed["web"], killed["tasks"] + killed["decay"], killed["database"]) >= 5
+    assert min(killed["web"], killed["tasks"] + killed["decay"], killed["database"]) >= 3
     # A second copy only of what was in the hands of a child when it or its database was killed.
     in_hand = (SLOTS + 1) * (killed["tasks"] + killed["database"])
     copies = mail.by_event()
