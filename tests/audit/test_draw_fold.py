@@ -79,3 +79,21 @@ def test_nobody_has_a_seat_before_the_draw(status: str) -> None:
         fold_before_draw().check_application_event(before, 1) == "it gives a seat before the draw"
     )
     assert fold_before_draw().check_application_event(waiting, 1) == ""
+
+
+def test_the_order_is_not_drawn_before_the_announced_time() -> None:
+    early = drawn_at(DRAW_AT - timedelta(seconds=1))
+
+    said = fold_before_draw().check_job_event(early, (ANA, BO), is_open=True)
+
+    assert said == "the order was drawn at another time than announced"
+
+
+def test_who_comes_at_the_very_time_of_the_draw_takes_no_part() -> None:
+    late = Event(event="APPLIED", to_status="WAITLIST", at=DRAW_AT)
+    verified = Event(event="VERIFIED", to_status="WAITLIST", at=DRAW_AT)
+
+    said = fold_before_draw().check_application_event(late, 1)
+
+    assert said == "it lets someone into the draw after its time"
+    assert fold_before_draw().check_application_event(verified, 1) == ""

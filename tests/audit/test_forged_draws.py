@@ -32,8 +32,11 @@ def _drawn_job() -> UUID:
     return job_id
 
 
-def _later(row: Event) -> None:
-    row.effective_at += timedelta(seconds=1)
+def _moved(seconds: int) -> Callable[[Event], None]:
+    def move(row: Event) -> None:
+        row.effective_at += timedelta(seconds=seconds)
+
+    return move
 
 
 @pytest.mark.parametrize(
@@ -41,15 +44,22 @@ def _later(row: Event) -> None:
     [
         ("DRAWN", set_data(seed="00" * 32)),
         ("DRAWN", set_data(drawn=4)),
+        ("DRAWN", set_data(drawn=6)),
         ("DRAWN", set_data(algorithm="as we like")),
-        ("DRAWN", _later),
+        ("DRAWN", set_data(algorithm="the way we like")),
+        ("DRAWN", _moved(1)),
+        ("DRAWN", _moved(-1)),
         ("DRAWN", lambda row: row.data.pop("draw_at")),
         ("DRAWN", lambda row: setattr(row, "actor_kind", "COMPANY")),
         ("PLACED", set_data(ticket=99)),
+        ("PLACED", set_data(ticket=0)),
+        ("PLACED", _moved(1)),
+        ("PLACED", _moved(-1)),
         ("PLACED", set_data(decay_count=1)),
         ("PLACED", set_data(eligible_at="2099-01-01T00:00:00.000000Z")),
         ("PLACED", set_data(not_before="2099-01-01T00:00:00.000000Z")),
         ("PLACED", lambda row: setattr(row, "cause_seq", 1)),
+        ("PLACED", lambda row: setattr(row, "cause_seq", row.seq - 1)),
     ],
 )
 def test_a_draw_that_was_changed_afterwards_is_named(

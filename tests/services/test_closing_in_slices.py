@@ -100,6 +100,18 @@ def test_the_company_decides_on_who_is_active_in_a_closed_job(outcome: Outcome) 
     assert_line_is_sound(job_id)
 
 
+def test_an_offer_ends_with_the_job_also_if_nobody_waits() -> None:
+    job_id = factories.job(acknowledge_first_seat=True)
+    offered = factories.application(job_id)
+    assert offered.status == "PENDING_ACKNOWLEDGMENT"
+
+    close_job(job_id=job_id, actor=factories.RECRUITER)
+    factories.settle_all()
+
+    assert factories.status_of(offered) == "JOB_CLOSED"
+    assert_line_is_sound(job_id)
+
+
 def test_who_was_overdue_when_the_job_closed_has_missed_first() -> None:
     job_id = factories.job(acknowledge_first_seat=True, max_decays=0)
     person = factories.application(job_id)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.audit.verify import verify_job
+from pipeline.domain.states import ReinstatementReason
 from pipeline.services.acknowledge import acknowledge
+from pipeline.services.reinstate import reinstate
 from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -88,3 +91,29 @@ def test_a_miss_still_counts_after_the_seat_was_taken_and_given_up() -> None:
 
     assert (again.decay_count, again.eligible_at) == (1, None)
     assert again.ticket == factories.row_of(job_id).next_ticket + 3
+
+
+def test_a_place_that_is_given_back_is_the_one_with_the_earlier_misses() -> None:
+    job_id = factories.job(capacity=2, acknowledge_first_seat=True, penalty_places=3)
+    person = factories.applicant()
+    first = factories.application(job_id, person)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    let_time_pass(job_id, factories.COOLDOWN)
+    factories.settle_all()
+    acknowledge(application_id=first.id, actor=factories.owner_of(first))
+    withdraw(application_id=first.id, actor=factories.owner_of(first))
+    again = factories.application(job_id, person)
+    assert (again.status, again.decay_count) == ("PENDING_ACKNOWLEDGMENT", 1)
+    joined = factories.row_of(job_id).next_ticket
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    assert factories.fresh(again).decay_count == 2
+
+    reinstate(
+        application_id=again.id, reason=ReinstatementReason.OUR_ERROR, actor=factories.RECRUITER
+    )
+
+    [given] = [each for each in factories.events(job_id) if each.event == "REINSTATED"]
+    assert (given.data["ticket"], given.data["decay_count"]) == (joined + 3, 1)
+    assert verify_job(job_id).is_sound

@@ -102,6 +102,19 @@ def test_plans_take_turns_in_the_order_of_their_times() -> None:
     assert_line_is_sound(job_id)
 
 
+def test_a_week_that_was_missed_comes_before_a_later_plan() -> None:
+    job_id = factories.job(capacity=3)
+    planned(job_id, 3, times=2)
+    planned(job_id, -1, seconds=WEEK + 900)
+
+    let_time_pass(job_id, WEEK + 1_000)
+    factories.settle_all()
+
+    changes = [e for e in factories.events(job_id) if e.event == "CAPACITY_CHANGED"]
+    assert [each.data["capacity"] for each in changes] == [6, 9, 8]
+    assert_line_is_sound(job_id)
+
+
 def test_seats_that_close_evict_nobody_and_one_seat_stays() -> None:
     job_id = factories.job(capacity=3)
     people = factories.applications(job_id, 3)
