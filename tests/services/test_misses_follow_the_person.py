@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
+from applicants.models import Applicant
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import ReinstatementReason
 from pipeline.services.acknowledge import acknowledge
@@ -14,6 +17,17 @@ from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def miss_then_take_and_give_up(job_id: UUID, person: Applicant) -> None:
+    """Have a person miss an offer, take the seat at the next one, and withdraw."""
+    first = factories.application(job_id, person)
+    let_time_pass(job_id, factories.WINDOW)
+    factories.settle_all()
+    let_time_pass(job_id, factories.COOLDOWN)
+    factories.settle_all()
+    acknowledge(application_id=first.id, actor=factories.owner_of(first))
+    withdraw(application_id=first.id, actor=factories.owner_of(first))
 
 
 def test_a_miss_follows_who_withdraws_and_applies_again() -> None:
@@ -78,13 +92,7 @@ def test_who_applies_again_after_the_deadline_lapses_first_and_then_joins_with_t
 def test_a_miss_still_counts_after_the_seat_was_taken_and_given_up() -> None:
     job_id = factories.job(acknowledge_first_seat=True, penalty_places=3)
     person = factories.applicant()
-    first = factories.application(job_id, person)
-    let_time_pass(job_id, factories.WINDOW)
-    factories.settle_all()
-    let_time_pass(job_id, factories.COOLDOWN)
-    factories.settle_all()
-    acknowledge(application_id=first.id, actor=factories.owner_of(first))
-    withdraw(application_id=first.id, actor=factories.owner_of(first))
+    miss_then_take_and_give_up(job_id, person)
     factories.application(job_id)
 
     again = factories.application(job_id, person)
@@ -96,13 +104,7 @@ def test_a_miss_still_counts_after_the_seat_was_taken_and_given_up() -> None:
 def test_a_place_that_is_given_back_is_the_one_with_the_earlier_misses() -> None:
     job_id = factories.job(capacity=2, acknowledge_first_seat=True, penalty_places=3)
     person = factories.applicant()
-    first = factories.application(job_id, person)
-    let_time_pass(job_id, factories.WINDOW)
-    factories.settle_all()
-    let_time_pass(job_id, factories.COOLDOWN)
-    factories.settle_all()
-    acknowledge(application_id=first.id, actor=factories.owner_of(first))
-    withdraw(application_id=first.id, actor=factories.owner_of(first))
+    miss_then_take_and_give_up(job_id, person)
     again = factories.application(job_id, person)
     assert (again.status, again.decay_count) == ("PENDING_ACKNOWLEDGMENT", 1)
     joined = factories.row_of(job_id).next_ticket
