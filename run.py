@@ -5,8 +5,8 @@
   python3 run.py test      run every test; other arguments go to pytest, e.g. run.py test -k line;
                            if few fail, run those again, and name what then passes
        --fast              leave out the browser, started processes and long searches
-       --long              take an hour for each test that has a long form: the fault matrix and
-                           the kills, run.py test --long tests/faults/line tests/faults/whole_site
+       --long              run the long forms: an hour of the fault matrix, an hour of kills, more
+                           of the fuzzer; alone: run.py test --long -s -n 0 -m long_with_option
        --coverage          also measure which lines and branches of the product the tests run,
                            and fail below the floor in pyproject.toml
        -n 0                run one test at a time, for a debugger (default: 4 at a time)

@@ -8,7 +8,7 @@ const mend = () => {
     list.setAttribute("aria-label", list.id || "Choose");
   for (const field of sheet.querySelectorAll("textarea:not([aria-label])"))
     field.setAttribute("aria-label", field.closest("tr")?.dataset.paramName ?? "Body");
-  for (const example of sheet.querySelectorAll("pre.example:not([tabindex])")) example.tabIndex = 0;
+  for (const example of sheet.querySelectorAll("pre:is(.example, .microlight):not([tabindex])")) example.tabIndex = 0;
   for (const [kind, level] of [["h3.opblock-tag", 2], ["h4", 3]])
     for (const heading of sheet.querySelectorAll(`${kind}:not([aria-level])`)) {
       heading.setAttribute("role", "heading");

@@ -78,7 +78,7 @@ def test_it_installs_once_and_again_when_something_is_missing(folder: Path) -> N
 
 
 def test_two_starts_at_once_install_once(folder: Path) -> None:
-    (folder / "venv.py").write_text(VENV)  # it is quicker
+    (folder / "venv.py").write_text(VENV)  # without pip inside, it is made sooner
     together = [start(folder), start(folder)]
 
     said = [said_by(each) for each in together]
@@ -89,7 +89,7 @@ def test_two_starts_at_once_install_once(folder: Path) -> None:
 
 
 def test_an_install_cut_off_by_kill_9_is_begun_afresh(folder: Path) -> None:
-    (folder / "venv.py").write_text(VENV)  # it is quicker
+    (folder / "venv.py").write_text(VENV)  # without pip inside, it is made sooner
     cut_off = start(folder)
     while not (folder / ".venv" / "pyvenv.cfg").exists():
         time.sleep(0.01)
@@ -114,7 +114,7 @@ def test_without_ensurepip_the_pip_outside_is_used(folder: Path) -> None:
 
 
 def test_what_pip_says_is_shown_when_it_fails(folder: Path) -> None:
-    (folder / "venv.py").write_text(VENV)  # it is quicker
+    (folder / "venv.py").write_text(VENV)  # without pip inside, it is made sooner
     (folder / "requirements.txt").write_text("./not-there\n")
 
     failing = start(folder)
@@ -144,7 +144,7 @@ def test_a_newer_release_of_a_locked_package_changes_nothing(
     locked += wheel(folder, "used", "1.0")
     wheel(folder, "used", "2.0")
     (folder / "requirements.txt").write_text(locked)
-    (folder / "venv.py").write_text(VENV)  # it is quicker
+    (folder / "venv.py").write_text(VENV)  # without pip inside, it is made sooner
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
 

@@ -42,8 +42,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 # How long the attack lasts, and how many wait in the line that it reads.
 ATTACK_SECONDS = float(os.environ.get("ATTACK_SECONDS", "6"))
 ATTACK_PEOPLE = int(os.environ.get("ATTACK_PEOPLE", "6000"))
-# Of the share of the requests that is answered soonest, the slowest one counts. A short attack sees
-# about thirty: beside other tests, the machine itself holds up some of them.
+# This share of the requests must be answered in time. A short attack sees about thirty of them, and
+# beside other tests the machine itself delays some.
 SHARE = 0.95 if ATTACK_SECONDS >= 60 else 0.75
 # What may be added to three times the value of a server that nobody attacks.
 FLOOR_SECONDS = 0.4
@@ -213,7 +213,7 @@ def test_a_neighbour_is_served_whatever_the_others_do(
     ):
         port, quiet_port = (int(url.rpartition(":")[2]) for url in (attacked_url, quiet_url))
         with attacked(port, job, reader, writer) as statuses:
-            took = _slowest(port, quiet_port, neighbour, during=ATTACK_SECONDS)
+            took = _times_within(port, quiet_port, neighbour, during=ATTACK_SECONDS)
 
     replays, uploads = statuses
     (loud, quiet), (loud_health, quiet_health) = took[ME], took[LIVE]
@@ -243,10 +243,11 @@ def attacked(port: int, job: UUID, *keys: str) -> Iterator[list[dict[str, int]]]
         statuses += json.loads(said)
 
 
-def _slowest(port: int, quiet_port: int, key: str, *, during: float) -> dict[str, list[float]]:
-    """The slowest of a neighbour's requests and of the liveness check, with and without an attack.
+def _times_within(port: int, quiet_port: int, key: str, *, during: float) -> dict[str, list[float]]:
+    """The time within which SHARE of a neighbour's requests, and of liveness checks, were answered.
 
-    Asked in turn, so whatever else keeps the machine busy slows down both.
+    On an attacked server and on a quiet one, asked in turn, so whatever else keeps the machine busy
+    slows down both.
     """
     took: dict[str, tuple[list[float], list[float]]] = {ME: ([], []), LIVE: ([], [])}
     for _ in range(max(1, round(during / 4 / TURN_SECONDS))):

@@ -49,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--fast", action="store_true", help="leave out the tests marked browser, faults or slow"
     )
     parser.addoption(
-        "--long", action="store_true", help="take an hour for each test that has a long form"
+        "--long", action="store_true", help="run the long form of each test that has one"
     )
     parser.addoption(
         "--long-minutes", type=int, default=60, metavar="N", help="with --long: not an hour"

@@ -106,8 +106,11 @@ def test_an_initdb_cut_off_by_kill_9_is_begun_afresh(
     folder: Path, users: Callable[..., User]
 ) -> None:
     cut_off = users(folder)
-    eventually((folder / "initdb.half-made" / "postgresql.conf").exists)
+    half_made = folder / "initdb.half-made"
+    while not (half_made / "postgresql.conf").exists():
+        time.sleep(0.01)
     cut_off.kill()
+    assert half_made.exists()  # or it was not cut off
     assert server_of(folder) == 0
 
     assert users(folder).hear() == "up"
