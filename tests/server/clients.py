@@ -149,6 +149,6 @@ def seconds_of(act: Callable[[], tuple[int, Any, Any]], *, during: float) -> lis
     return took
 
 
-def within(seconds: list[float], share: float) -> float:
-    """The time within which this share of the requests were answered."""
-    return sorted(seconds)[int(len(seconds) * share)]
+def p95(seconds: list[float]) -> float:
+    """The time within which nineteen of twenty were answered."""
+    return sorted(seconds)[int(len(seconds) * 0.95)]

@@ -1,8 +1,10 @@
 """The API under requests that nobody thought of, by each kind of caller, on a running server.
 
-Some hundred requests a caller, always the same ones. With --long, the company also tries each bound
-of each parameter: five thousand requests. For a run with others, say how many an operation and a
-seed: `FUZZ_EXAMPLES=100 FUZZ_SEED=7 pytest tests/faults/api/test_fuzzing.py -s -n 0`."""
+Some hundred requests a caller, always the same ones. With --long, there are more examples of each
+operation, and the company tries each bound of each parameter: five thousand requests. For a run
+with others, say how many an operation and a seed:
+`FUZZ_EXAMPLES=100 FUZZ_SEED=7 pytest tests/faults/api/test_fuzzing.py -s -n 0`.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +28,7 @@ from tests.support.server import serving
 
 RATES = ("API", "ANONYMOUS", "ANONYMOUS_APPLY", "CODE_REQUEST", "CODE_TRY", "TASKS")
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "1"))
+LONG_EXAMPLES = 2
 SEED = int(os.environ["FUZZ_SEED"]) if "FUZZ_SEED" in os.environ else None
 
 RANDOM = "examples,fuzzing,stateful"
@@ -82,7 +85,8 @@ def test_no_request_breaks_the_api_or_the_promises_of_its_document(
     caller: str,
     long_seconds: int,
 ) -> None:
-    tries_bounds = caller == "company" and long_seconds > 0
+    is_long = long_seconds > 0
+    tries_bounds = is_long and caller == "company"
     run = fuzz(
         address,
         tmp_path,
@@ -98,7 +102,7 @@ def test_no_request_breaks_the_api_or_the_promises_of_its_document(
             "schedule_id": [str(some_schedule(company))],
             "type_key": ["demo.sleep", "log.export"],
         },
-        examples=EXAMPLES,
+        examples=max(EXAMPLES, LONG_EXAMPLES if is_long else 1),
         phases=EVERYTHING if tries_bounds or SEED is not None else RANDOM,
         seed=SEED,
     )

@@ -206,7 +206,9 @@ def test_after_many_kills_every_event_has_its_email_and_its_webhooks(
     assert "All is well: 2 logs verified" in verdict
     killed = site_in_storm.killed
     assert killed.total() == kills
-    assert min(killed["web"], killed["tasks"] + killed["decay"], killed["database"]) >= 3
+    assert (
+        min(killed["web"], killed["tasks"] + killed["decay"], killed["database"]) >= 3 * kills // 10
+    )
     # A second copy only of what was in the hands of a child when it or its database was killed.
     in_hand = (SLOTS + 1) * (killed["tasks"] + killed["database"])
     copies = mail.by_event()
