@@ -1,20 +1,16 @@
-"""Diagrams and file list of docs/architecture.md; `python -m tests.house.architecture` redraws.
+"""Diagrams of docs/architecture.md; `python -m tests.house.architecture` redraws them.
 
-Each diagram is the list of layers of one import-linter contract, top first. The file list names the
-Python files of every folder of the product.
+Each diagram is the list of layers of one import-linter contract, top first.
 """
 
 from __future__ import annotations
 
 import re
-import textwrap
 import tomllib
-from pathlib import Path
 
-from tests.house.measure import ROOT, names_of_sources
+from tests.house.measure import ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
-FILES = re.compile(r"(?<=<!-- files -->\n\n```text\n)(.*?)(?=```)", re.S)
 DIAGRAM = re.compile(r"(?<=<!-- layers of )(\w+)( -->\n```text\n)(.*?)(?=```)", re.S)
 
 
@@ -41,26 +37,7 @@ def drawn(page: str) -> str:
     def redraw(match: re.Match[str]) -> str:
         return match[1] + match[2] + "".join(f"{layer}\n" for layer in known[match[1]])
 
-    return FILES.sub(lambda _: file_list(), DIAGRAM.sub(redraw, page))
-
-
-def file_list() -> str:
-    """Return a paragraph per folder of the product: its path, and the names of its files."""
-    folders: dict[str, list[str]] = {}
-    for path in map(Path, names_of_sources()):
-        if path.stem != "__init__":
-            folders.setdefault(str(path.parent), []).append(path.stem)
-    return "".join(
-        textwrap.fill(
-            f"{folder}/  {' '.join(sorted(names))}",
-            width=118,
-            subsequent_indent="    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        + "\n"
-        for folder, names in sorted(folders.items())
-    )
+    return DIAGRAM.sub(redraw, page)
 
 
 if __name__ == "__main__":
