@@ -74,15 +74,7 @@ def enqueue_many(tasks: Sequence[NewTask]) -> list[Enqueued]:
         registry.write_registered_types()
         found |= _insert_enqueued([row for row in rows if row["n"] not in found])
     wake_workers_for_enqueued_after_commit()
-    enqueued = []
-    for row in rows:
-        type_id, new_id = found[row["n"]]
-        # Only a later statement has a snapshot that shows the first task of an idempotency key.
-        first = Task.objects.values_list("id", flat=True).filter(
-            type_id=type_id, owner_id=row["owner_id"], idempotency_key=row["idempotency_key"]
-        )
-        enqueued.append(Enqueued(new_id or first.get(), bool(new_id)))
-    return enqueued
+    return [_enqueued(row, *found[row["n"]]) for row in rows]
 
 
 def enqueue_parameter(tasks: Sequence[NewTask]) -> tuple[str, list[UUID]]:
@@ -107,6 +99,16 @@ def wake_workers_for_enqueued() -> None:
     """Wake sleeping workers now."""
     with connection.cursor() as cursor:
         cursor.execute(WAKE)
+
+
+def _enqueued(row: dict[str, Any], type_id: int, new_id: UUID | None) -> Enqueued:
+    if new_id:
+        return Enqueued(new_id, is_new=True)
+    # Only a later statement has a snapshot that shows the first task of an idempotency key.
+    first = Task.objects.values_list("id", flat=True).filter(
+        type_id=type_id, owner_id=row["owner_id"], idempotency_key=row["idempotency_key"]
+    )
+    return Enqueued(first.get(), is_new=False)
 
 
 def _insert_enqueued(rows: list[dict[str, Any]]) -> dict[int, tuple[int, UUID | None]]:
