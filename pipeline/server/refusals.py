@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,6 +19,8 @@ from pipeline.web.request_metrics import count_request_metric_without_django
 TOO_MANY_AT_ONCE = "You have too many requests running at once. Wait for some of them to finish."
 TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
 OVERLOADED = "Too many requests are waiting right now. Try again in a moment."
+# The same code as a body that cannot be read: the kinds of problems have one each.
+LENGTH_REQUIRED = replace(problems.MALFORMED_REQUEST, status=411)
 # When a client may try again, if the kind of refusal does not say so itself.
 RETRY_SECONDS = 1
 

@@ -133,7 +133,8 @@ class _WSGIAnswer:
                 iterable.close()
 
     def _begin(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
-        said = [(k.lower().encode("latin1"), v.encode("latin1")) for k, v in headers]
+        # Stripped, because Django's Set-Cookie begins with a space, which is not part of a value.
+        said = [(k.lower().encode("latin1"), v.strip().encode("latin1")) for k, v in headers]
         if self._ends_connection:
             said.append((b"connection", b"close"))
         self.status = int(status[:3])
