@@ -44,9 +44,9 @@ class BoundedProtocol(H11Protocol):
     @property
     def is_receiving(self) -> bool:
         """Tell whether the client is still sending a request, or bytes that are not a request."""
-        is_known = self._peer is not None  # a connection too many is refused unread
-        begins = self.conn.their_state is h11.IDLE and self._unread_bytes()
-        return not is_known or begins or self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
+        if self._peer is None or self._unread_bytes():  # a connection too many is refused unread
+            return True
+        return self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         """Start the time limit for the client's first byte, unless too many are connected."""
@@ -74,7 +74,7 @@ class BoundedProtocol(H11Protocol):
             self._lift_bound()  # a head has its time from its first byte
         for start in range(0, len(data), PIECE_BYTES):
             piece = data[start : start + PIECE_BYTES]
-            if self.transport.is_closing():
+            if self.transport.is_closing() or self.conn.their_state is h11.MUST_CLOSE:
                 self.transport.discard_data(len(piece))
             else:
                 super().data_received(piece)
