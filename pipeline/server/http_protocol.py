@@ -14,6 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.server.closing import Closing
 from pipeline.server.connection_limits import ConnectionLimits
+from pipeline.web.refusal_log import refusal_log
 
 # Of a head, and of what a client may send ahead while its last request is being answered.
 MOST_HEAD_BYTES = 65_536
@@ -57,6 +58,7 @@ class BoundedProtocol(H11Protocol):
             self._peer = address
             self._bound_sending()
         else:
+            refusal_log.note(address, 503)
             self.transport.write(_FULL)
             self.transport.close()
 

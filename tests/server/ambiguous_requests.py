@@ -72,16 +72,16 @@ CHUNKS = b"0\r\n\r\n" + SWALLOW
 
 def length_and_coding() -> Found:
     for coding in CODINGS:
-        te = b"Transfer-Encoding: " + coding
-        yield f"length first, {coding!r}", (head(length(CHUNKS), te) + CHUNKS,), REFUSED
-        yield f"coding first, {coding!r}", (head(te, length(CHUNKS)), CHUNKS), REFUSED
+        coded = b"Transfer-Encoding: " + coding
+        yield f"length first, {coding!r}", (head(length(CHUNKS), coded) + CHUNKS,), REFUSED
+        yield f"coding first, {coding!r}", (head(coded, length(CHUNKS)), CHUNKS), REFUSED
 
 
 def coding_alone() -> Found:
     for coding in CODINGS:
-        te = b"Transfer-Encoding: " + coding
-        yield f"{coding!r}", (head(te) + CHUNKS,), REFUSED
-        yield f"{coding!r} of a GET", (head(te, method=b"GET"), CHUNKS), REFUSED
+        coded = b"Transfer-Encoding: " + coding
+        yield f"{coding!r}", (head(coded) + CHUNKS,), REFUSED
+        yield f"{coding!r} of a GET", (head(coded, method=b"GET"), CHUNKS), REFUSED
 
 
 def coding_by_another_name() -> Found:
@@ -97,7 +97,7 @@ def coding_by_another_name() -> Found:
         lines = (name, length(CHUNKS)) if is_folded else (length(CHUNKS), name)
         host = b"" if is_folded else b"Host: localhost"
         yield f"{name!r}", (head(*lines, host=host) + CHUNKS,), REFUSED
-    for name in (b"Transfer_Encoding", b"X-Transfer-Encoding", b"TE", b"Content-Encoding"):
+    for name in (b"Transfer_Encoding", b"X-Transfer-Encoding", b"Trailer", b"Content-Encoding"):
         yield f"{name!r}", (head(length(CHUNKS), name + b": chunked"), CHUNKS), ASKED
 
 
@@ -157,7 +157,11 @@ def tunnels() -> Found:
 
 
 def targets() -> Found:
-    for target in (b"http://localhost/attack", b"HTTP://LOCALHOST/attack", b"https://a.example/attack"):
+    for target in (
+        b"http://localhost/attack",
+        b"HTTP://LOCALHOST/attack",
+        b"https://a.example/attack",
+    ):
         yield f"{target!r}", (head(length(SWALLOW), target=target), SWALLOW), ASKED
     for target in (
         *(b"http://u@localhost/attack", b"http:/attack", b"ftp://localhost/attack", b"attack"),
@@ -229,9 +233,9 @@ def old_version() -> Found:
         yield f"{line!r}", (head(line, length(b""), version=old) + SECOND,), ASKED
         lines = (line, length(SWALLOW))
         yield f"{line!r} with a body", (head(*lines, version=old), SWALLOW), ASKED
-    te = b"Transfer-Encoding: chunked"
-    yield "in chunks", (head(te, version=old), CHUNKS), REFUSED
-    yield "in chunks with a length", (head(te, length(CHUNKS), version=old), CHUNKS), REFUSED
+    coded = b"Transfer-Encoding: chunked"
+    yield "in chunks", (head(coded, version=old), CHUNKS), REFUSED
+    yield "in chunks with a length", (head(coded, length(CHUNKS), version=old), CHUNKS), REFUSED
 
 
 def expectations() -> Found:
@@ -245,28 +249,45 @@ def expectations() -> Found:
 
 
 def chunks() -> Found:
-    te = head(b"Transfer-Encoding: chunked")
+    coded = head(b"Transfer-Encoding: chunked")
     for body in (
         *(b"5\r\nhello\r\n0\r\n\r\n", b"05\r\nhello\r\n0\r\n\r\n", b"0x5\r\nhello\r\n0\r\n\r\n"),
         *(b"+5\r\nhello\r\n0\r\n\r\n", b"5 \r\nhello\r\n0\r\n\r\n", b" 5\r\nhello\r\n0\r\n\r\n"),
         *(b"5\nhello\n0\n\n", b"5\rhello\r0\r\r", b"5\r\nhelloXX0\r\n\r\n", b"5\r\nhello0\r\n\r\n"),
-        *(b"5;a=b\r\nhello\r\n0\r\n\r\n", b"5;a\nb\r\nhello\r\n0\r\n\r\n", b"5;\r\nhello\r\n0\r\n\r\n"),
+        *(
+            b"5;a=b\r\nhello\r\n0\r\n\r\n",
+            b"5;a\nb\r\nhello\r\n0\r\n\r\n",
+            b"5;\r\nhello\r\n0\r\n\r\n",
+        ),
         *(b"5;a=" + b"b" * 9_000 + b"\r\nhello\r\n0\r\n\r\n", b"F" * 17 + b"\r\n", b"-1\r\n"),
-        *(b"100000005\r\nhello\r\n0\r\n\r\n", b"5_0\r\n", b"\r\n0\r\n\r\n", b"0\r\n", b"00\r\n\r\n"),
-        *(b"0;x\r\n\r\n", b"0\n\n", b"0\r\r\n", b"5\r\nhello\r\n0\r\n\r", b"five\r\n", b"5\x00\r\n"),
+        *(
+            b"100000005\r\nhello\r\n0\r\n\r\n",
+            b"5_0\r\n",
+            b"\r\n0\r\n\r\n",
+            b"0\r\n",
+            b"00\r\n\r\n",
+        ),
+        *(
+            b"0;x\r\n\r\n",
+            b"0\n\n",
+            b"0\r\r\n",
+            b"5\r\nhello\r\n0\r\n\r",
+            b"five\r\n",
+            b"5\x00\r\n",
+        ),
     ):
-        yield f"{body[:24]!r}", (te, body + SWALLOW), REFUSED
-        yield f"{body[:24]!r} at once", (te + body + SWALLOW,), REFUSED
+        yield f"{body[:24]!r}", (coded, body + SWALLOW), REFUSED
+        yield f"{body[:24]!r} at once", (coded + body + SWALLOW,), REFUSED
 
 
 def trailers() -> Found:
-    te = head(b"Transfer-Encoding: chunked", b"Trailer: X")
+    coded = head(b"Transfer-Encoding: chunked", b"Trailer: X")
     for line in (
         *(b"X: a", b"Content-Length: 900", b"Transfer-Encoding: chunked", b"Host: evil.example"),
         *(b"Authorization: Bearer x", b" X: a", b"X", b"X : a", b"X: " + b"a" * 70_000),
         b"\r\n".join([b"a:"] * 40_000),
     ):
-        yield f"{line[:24]!r}", (te, b"0\r\n" + line + b"\r\n\r\n" + SWALLOW), REFUSED
+        yield f"{line[:24]!r}", (coded, b"0\r\n" + line + b"\r\n\r\n" + SWALLOW), REFUSED
 
 
 def pipelines() -> Found:
@@ -297,7 +318,17 @@ def connection_options() -> Found:
 
 
 def methods() -> Found:
-    for method in (b"GET", b"HEAD", b"DELETE", b"OPTIONS", b"TRACE", b"PATCH", b"get", b"A-B", b"M"):
+    for method in (
+        b"GET",
+        b"HEAD",
+        b"DELETE",
+        b"OPTIONS",
+        b"TRACE",
+        b"PATCH",
+        b"get",
+        b"A-B",
+        b"M",
+    ):
         text = head(length(SWALLOW), method=method)
         yield f"{method!r} with a body", (text, SWALLOW), ASKED
         yield f"{method!r} with a body at once", (text + SWALLOW + SECOND,), BOTH

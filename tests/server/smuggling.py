@@ -103,7 +103,9 @@ def answers_to(
     return [int(status) for status in _STATUS.findall(text)], text, has_ended
 
 
-def harm_by(port: int, site: Site, case: Ambiguous, victim: Victim, quiet_seconds: float) -> list[str]:
+def harm_by(
+    port: int, site: Site, case: Ambiguous, victim: Victim, quiet_seconds: float
+) -> list[str]:
     """Send an ambiguous request, let a victim ask twice meanwhile, and return what went wrong."""
     wrong: list[str] = []
 

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from pipeline.server.http_protocol import BoundedProtocol
 from pipeline.server.request_forms import only_plain_requests
-from tests.server.ambiguous_requests import FAMILIES, Ambiguous, all_ambiguous
+from tests.server.ambiguous_requests import FAMILIES, Ambiguous, all_ambiguous, head
 from tests.server.in_process import adapter_of, serving_here
 from tests.server.smuggling import Site, answers_to
 from tests.support.server import ServeModule
 
 AT_ONCE = 12
+MOST_GROWTH_BYTES = 8_000_000
 
 
-def misunderstandings(case: Ambiguous) -> list[str]:
+# Completes whatever a server has mistaken for the beginning of a request.
+END = b"\r\n\r\n"
+
+
+def misunderstandings(case: Ambiguous, protocol: Callable[..., Any] = BoundedProtocol) -> list[str]:
     """Send a request to a site of its own; return what it took for something else."""
     site = Site()
-    with serving_here(only_plain_requests(adapter_of(site))) as port:
-        statuses, has_ended = answers_of(port, case)
+    with serving_here(only_plain_requests(adapter_of(site)), protocol=protocol) as port:
+        statuses, has_ended = answers_of(port, replace(case, segments=(*case.segments, END)))
     wrong = [] if tuple(site.paths) == case.paths else [f"{case}: understood as {site.paths}"]
     return wrong + unfit_statuses(case, statuses, has_ended, accepted=200)
 
@@ -58,6 +68,38 @@ def test_each_ambiguous_request_is_refused_or_has_one_meaning() -> None:
         found = list(crew.map(misunderstandings, all_ambiguous()))
 
     assert [each for wrong in found for each in wrong] == []
+
+
+def test_control_a_server_that_skips_the_body_of_an_upgrade_is_found_out() -> None:
+    asked = {"swallowing after 0 empty lines", "swallowing after 1 empty lines"}
+    cases = [case for case in all_ambiguous() if case.name in asked]
+
+    found = [misunderstandings(case, HttpToolsProtocol) for case in cases]
+
+    assert len(cases) == len(asked)
+    assert all("/smuggled" in wrong[0] for wrong in found)
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        head(b"Transfer-Encoding: chunked") + b"0\r\n" + b"a:\r\n" * 500_000,
+        head(method=b"GET") * 40_000,
+        head(b"Connection: Upgrade", b"Upgrade: h2c", method=b"GET") + b"\r\n" * 1_000_000,
+    ],
+    ids=["trailers", "requests sent ahead", "empty lines"],
+)
+def test_what_never_ends_takes_little_memory(endless: bytes) -> None:
+    with serving_here(only_plain_requests(adapter_of(Site()))) as port:
+        answers_to(port, [head(method=b"GET")], count=1)  # what each first request loads
+        tracemalloc.start()
+        statuses, _, has_ended = answers_to(port, [endless], must_end=True)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+    assert statuses
+    assert has_ended
+    assert peak < MOST_GROWTH_BYTES
 
 
 @pytest.fixture(scope="module")
