@@ -116,7 +116,7 @@ class BoundedProtocol(H11Protocol):
         """Close the connection after its response, which says so, or at once without one."""
         if self._owes_answer():
             self._close_after_answer()
-        else:
+        elif not self.transport.is_closing():  # h11 refuses to end what an error has ended
             super().shutdown()
 
     def _should_upgrade(self) -> bool:

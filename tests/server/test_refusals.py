@@ -19,6 +19,7 @@ from pipeline.server.connection_limits import ConnectionLimits
 from pipeline.server.http_protocol import BoundedProtocol
 from pipeline.server.refusals import refuse
 from pipeline.web.refusal_log import refusal_log
+from tests.server.hand_clock import client_by_hand
 from tests.server.in_process import adapter_of, serving_here
 from tests.support.logs import Log
 from tests.support.waiting import eventually
@@ -139,3 +140,16 @@ def test_a_rate_of_a_process_refills_evenly_and_remembers_only_some() -> None:
     assert len(rate._empty_at) == MOST_SUBJECTS
     for _ in range(9):
         ProcessRate(None).count("ada", 0.0)
+
+
+def test_a_server_stops_though_an_answer_has_broken(log: Log) -> None:
+    async def breaking(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-length", b"9")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"short"})
+
+    with client_by_hand(breaking, keep_alive_seconds=60) as client:
+        client.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        eventually(lambda: client.is_closed)
+
+        client.call(client._server.shutdown)
