@@ -76,6 +76,7 @@ def test_behind_a_proxy_no_ambiguous_request_reaches_someone_elses(
         harm = harm_done(port, site, cases)
 
     assert harm == []
+    assert site.upgrades == []
     assert site.paths.count("/victim") == 2 * len(cases)
 
 

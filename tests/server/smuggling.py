@@ -26,11 +26,13 @@ class Site:
     def __init__(self) -> None:
         self.paths: list[str] = []
         self.thefts: list[str] = []
+        self.upgrades: list[str] = []  # to which protocols it was asked to change
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         path, secret = environ["PATH_INFO"], environ.get("HTTP_X_SECRET", "")
         if path != "/health/live":
             self.paths.append(path)
+        self.upgrades += [environ["HTTP_UPGRADE"]] if "HTTP_UPGRADE" in environ else []
         own = ("HTTP_X_SECRET", "HTTP_COOKIE") if path == "/victim" else ()
         said = [str(value) for name, value in environ.items() if name not in own]
         said.append(environ["wsgi.input"].read().decode("latin1"))
