@@ -26,6 +26,7 @@ from pipeline.server.fixed_answers import (  # noqa: E402
     fixed_answer_alive,
 )
 from pipeline.server.proxies import behind_proxies  # noqa: E402
+from pipeline.server.request_forms import only_plain_requests  # noqa: E402
 from pipeline.server.request_statements import limit_request_statements  # noqa: E402
 from pipeline.server.wsgi_adapter import WSGIAdapter  # noqa: E402
 from pipeline.web.asgi_types import Message, Receive, Send  # noqa: E402
@@ -53,4 +54,4 @@ async def _answer_asgi(scope: Message, receive: Receive, send: Send) -> None:
         await _pages(scope, receive, _remembered.remembering_answers(scope, send))
 
 
-application = behind_proxies(_answer_asgi, settings.TRUSTED_PROXIES)
+application = behind_proxies(only_plain_requests(_answer_asgi), settings.TRUSTED_PROXIES)

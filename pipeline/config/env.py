@@ -111,6 +111,7 @@ _RATES = {
     "import": "30/min",
     "tasks": "6000/min",
     "applicant_tokens": "600/min",
+    "pages": "6000/min",
 }
 # How many tasks may wait before companies cannot start more.
 TASK_BACKLOG_LIMIT = _env.at_least("TASK_BACKLOG_LIMIT", 100_000)

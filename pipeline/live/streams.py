@@ -17,6 +17,7 @@ from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, HubWatcher
 from pipeline.web.asgi_types import Message, Receive, Send, wait_for_asgi_disconnect
 from pipeline.web.client_address import network_of_client_address
+from pipeline.web.refusal_log import refusal_log
 
 PREFIX = "/live/"
 # How often a silent stream sends a sign of life, so that no proxy closes it.
@@ -45,7 +46,9 @@ async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None
         with hub.watching(token, address=address, session_key=session_key) as watcher:
             await _stream_news(watcher, receive, send)
     except HubFull:
-        await _refuse_stream(send, 503, (b"retry-after", str(FULL_RETRY_SECONDS).encode()))
+        refusal_log.note(address, 503)
+        wait = (b"retry-after", str(FULL_RETRY_SECONDS).encode())
+        await _refuse_stream(send, 503, wait, (b"connection", b"close"))
 
 
 async def _refuse_stream(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:

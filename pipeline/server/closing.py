@@ -19,7 +19,9 @@ TAKING_SECONDS = 60.0
 class Receiver(Protocol):
     """Protocol of a connection, which knows whether a request is still arriving."""
 
-    is_receiving: bool
+    @property
+    def is_receiving(self) -> bool:
+        """Tell whether the client is still sending."""
 
 
 class Closing(asyncio.Transport):

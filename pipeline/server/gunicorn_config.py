@@ -32,7 +32,9 @@ timeout = 30  # seconds a worker may be silent before it is replaced
 graceful_timeout = GRACE_SECONDS + 1  # then gunicorn kills
 keepalive = 5
 
-accesslog = None  # the application logs refused requests itself, with their ids
+# Django logs each request that it refuses, with its id. What the event loop refuses is counted in
+# one line per client and second (`pipeline.web.refusal_log`).
+accesslog = None
 errorlog = "-"
 loglevel = env.LOG_LEVEL.lower()
 logger_class = "pipeline.server.gunicorn_log.LineLogger"

@@ -1,51 +1,66 @@
-"""uvicorn's HTTP protocol, with limits on what clients send and how slowly they read."""
+"""uvicorn's HTTP protocol on h11, with limits on what clients send and how slowly they read.
+
+h11 decides where each request ends; decision 0019 has the reasons.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import h11
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.server.closing import Closing
 from pipeline.server.connection_limits import ConnectionLimits
+from pipeline.web.refusal_log import refusal_log
 
+# Of a head, and of what a client may send ahead while its last request is being answered.
 MOST_HEAD_BYTES = 65_536
+# h11 checks that length only while a head is incomplete, so it gets the data in pieces.
+PIECE_BYTES = 16_384
 # How long a new connection may be silent, how long each head may take from its first byte, and how
 # long the rest of a request may take if it was answered before its end.
 HEAD_SECONDS = 20.0
+FULL_RETRY_SECONDS = 5
 _FULL = (
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: %d\r\nContent-Length: 0\r\n"
     b"Connection: close\r\n\r\n"
-)
+) % FULL_RETRY_SECONDS
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(H11Protocol):
     """HTTP with limits on the length and time of heads, whose responses arrive complete."""
 
     connection_limits: ClassVar[ConnectionLimits] = ConnectionLimits()
     transport: Closing
     _peer: str | None = None
-    # Whether the client is still sending its request, or bytes that are not a request.
-    is_receiving = False
     _deadline: asyncio.TimerHandle | None = None
-    _is_in_head = True
-    _head_bytes = 0
-    # Whether a request ended in the last piece of data.
-    _has_ended = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn = h11.Connection(h11.SERVER, MOST_HEAD_BYTES)
+
+    @property
+    def is_receiving(self) -> bool:
+        """Tell whether the client is still sending a request, or bytes that are not a request."""
+        if self._peer is None or self._unread_bytes():  # a connection too many is refused unread
+            return True
+        return self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         """Start the time limit for the client's first byte, unless too many are connected."""
         super().connection_made(Closing(transport, self))
         peer = transport.get_extra_info("peername")
-        self._peer = str(peer[0]) if isinstance(peer, tuple) else ""  # our own sockets have none
-        if not self.connection_limits.enter(self._peer):
-            self._peer = None
-            self.is_receiving = True  # so that the refusal can be read
+        address = str(peer[0]) if isinstance(peer, tuple) else ""  # our own sockets have none
+        if self.connection_limits.enter(address):
+            self._peer = address
+            self._bound_sending()
+        else:
+            refusal_log.note(address, 503)
             self.transport.write(_FULL)
             self.transport.close()
-            return
-        self._bound_sending()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count the connection as closed."""
@@ -56,40 +71,30 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Process received data, unless the client is refused or the head gets too long."""
-        if self.transport.is_closing():
-            return self.transport.discard_data(len(data))
-        self._has_ended = False
-        super().data_received(data)
-        if self._is_in_head and not self._has_ended:  # otherwise most of it was a body
-            self._head_bytes += len(data)
-        if self._head_bytes > MOST_HEAD_BYTES:
-            self.send_400_response("The request's head is too long.")
+        """Process received data, unless the client is refused or sends too much ahead."""
+        if not self.is_receiving:
+            self._lift_bound()  # a head has its time from its first byte
+        for start in range(0, len(data), PIECE_BYTES):
+            piece = data[start : start + PIECE_BYTES]
+            if self.transport.is_closing() or self.conn.their_state is h11.MUST_CLOSE:
+                self.transport.discard_data(len(piece))
+            else:
+                super().data_received(piece)
+        if self._owes_answer() and self._unread_bytes() > MOST_HEAD_BYTES:
+            self._close_after_answer()
         self._bound_sending()
-        return None
 
     def send_400_response(self, msg: str) -> None:
         """Refuse data that is not a request, and everything after it."""
-        self.is_receiving = True
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._owes_answer():  # nothing may follow this refusal
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(msg)
-
-    def on_message_begin(self) -> None:
-        """Record that a request has begun, and start the time limit for its head."""
-        self.is_receiving = True
-        self._lift_bound()
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        """Note that the head has ended."""
-        self._is_in_head = False
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """Note that another head comes next."""
-        self.is_receiving = False
-        self._is_in_head, self._has_ended, self._head_bytes = True, True, 0
-        super().on_message_complete()
+        else:
+            self.transport.close()
 
     def on_response_complete(self) -> None:
         """Limit the time of anything that the client is still sending."""
@@ -107,6 +112,26 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.transport.unwatch()
 
+    def shutdown(self) -> None:
+        """Close the connection after its response, which says so, or at once without one."""
+        if self._owes_answer():
+            self._close_after_answer()
+        elif not self.transport.is_closing():  # h11 refuses to end what an error has ended
+            super().shutdown()
+
+    def _should_upgrade(self) -> bool:
+        return False  # and uvicorn logs no warning, which a stranger could repeat for ever
+
+    def _owes_answer(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _unread_bytes(self) -> int:
+        return len(self.conn.trailing_data[0])
+
+    def _close_after_answer(self) -> None:
+        self.cycle.default_headers = [*self.cycle.default_headers, CLOSE_HEADER]
+        self.cycle.keep_alive = False
+
     def _bound_sending(self) -> None:
         """Limit the time of a head, or of the rest of a request after an early response.
 
@@ -114,12 +139,18 @@ class BoundedProtocol(HttpToolsProtocol):
         data may not even be read. Between two requests, uvicorn's limit applies (gunicorn's
         `keepalive`).
         """
-        owes = self.cycle is not None and not self.cycle.response_complete
-        if owes or not (self.is_receiving or not self._has_ended):
+        if self.transport.is_closing() or self._owes_answer():
             self._lift_bound()
-        elif self._deadline is None:
+        elif self.cycle is None or self.is_receiving:
             self._unset_keepalive_if_required()
-            self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+            if self._deadline is None:
+                self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+        else:
+            self._lift_bound()
+            if self.timeout_keep_alive_task is None:
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
 
     def _lift_bound(self) -> None:
         if self._deadline is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,17 +14,24 @@ from pipeline.api.problem_types import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.web.asgi_types import Message, Send, asgi_header
 from pipeline.web.middleware import request_id_of_header, transport_security_in_middleware
+from pipeline.web.refusal_log import refusal_log
 from pipeline.web.request_metrics import count_request_metric_without_django
 
 TOO_MANY_AT_ONCE = "You have too many requests running at once. Wait for some of them to finish."
 TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
+TOO_MANY_PAGES = "You have opened too many pages. Wait a moment, or sign in."
 OVERLOADED = "Too many requests are waiting right now. Try again in a moment."
+# The same code as a body that cannot be read: the kinds of problems have one each.
+LENGTH_REQUIRED = replace(problems.MALFORMED_REQUEST, status=411)
 # When a client may try again, if the kind of refusal does not say so itself.
 RETRY_SECONDS = 1
 
 
-async def refuse(scope: Message, send: Send, kind: ProblemType, why: str) -> None:
+async def refuse(
+    scope: Message, send: Send, kind: ProblemType, why: str, caller: str = "anonymous"
+) -> None:
     """Refuse a request, with a problem for API clients, else with a page."""
+    refusal_log.note((scope.get("client") or ("",))[0], kind.status, caller)
     name = request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1"))
     if scope["path"].startswith("/api/"):
         told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))

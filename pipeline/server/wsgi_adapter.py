@@ -15,10 +15,19 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
+from django.conf import settings
+
 from pipeline.api.problem_types import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
+from pipeline.limits.process_rate import ProcessRate, RateUsedUp
 from pipeline.server.answer_spool import Abandoned, AnswerSpool
 from pipeline.server.clients import Client, Clients
-from pipeline.server.refusals import OVERLOADED, TOO_MANY_AT_ONCE, TOO_MANY_BODIES, refuse
+from pipeline.server.refusals import (
+    OVERLOADED,
+    TOO_MANY_AT_ONCE,
+    TOO_MANY_BODIES,
+    TOO_MANY_PAGES,
+    refuse,
+)
 from pipeline.server.request_body import (
     Body,
     BodyRoom,
@@ -43,6 +52,15 @@ _HEAVY = re.compile(
     r"|/company/jobs/[^/]+/(replay/|verify/|figures/|import/|export/.*)|/company/files/[^/]+/"
 )
 
+_REFUSALS = {
+    RateUsedUp: (THROTTLED, TOO_MANY_PAGES),
+    TooManyAtOnce: (THROTTLED, TOO_MANY_AT_ONCE),
+    NoRoom: (UNAVAILABLE, TOO_MANY_BODIES),
+    Overloaded: (UNAVAILABLE, OVERLOADED),
+    NoThread: (UNAVAILABLE, OVERLOADED),
+    TooLong: (PAYLOAD_TOO_LARGE, "The body is too long."),
+}
+
 WSGIApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 
@@ -56,21 +74,19 @@ class WSGIAdapter:
         self._queue = RequestQueue(threads)
         self._room = BodyRoom()
         self._clients = Clients()
+        self._pages = ProcessRate(settings.THROTTLE_RATES["pages"])
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Respond to one request, unless the client leaves before it has sent everything."""
         client = self._clients.find_client(scope)
+        caller = client.name if client.is_known else "anonymous"
         try:
+            if not client.is_known and not scope["path"].startswith("/api/"):
+                self._pages.count(client.name, asyncio.get_running_loop().time())
             with self._queue.admitted(client.name), Body(scope, self._room, client) as body:
                 await self._answer(scope, client, body, receive, send)
-        except TooManyAtOnce:
-            await refuse(scope, send, THROTTLED, TOO_MANY_AT_ONCE)
-        except NoRoom:
-            await refuse(scope, send, UNAVAILABLE, TOO_MANY_BODIES)
-        except (Overloaded, NoThread):
-            await refuse(scope, send, UNAVAILABLE, OVERLOADED)
-        except TooLong:
-            await refuse(scope, send, PAYLOAD_TOO_LARGE, "The body is too long.")
+        except tuple(_REFUSALS) as reason:
+            await refuse(scope, send, *_REFUSALS[type(reason)], caller)
         except TooSlow:
             headers = [(b"content-length", b"0"), (b"connection", b"close")]
             await send({"type": "http.response.start", "status": 408, "headers": headers})
@@ -133,8 +149,10 @@ class _WSGIAnswer:
                 iterable.close()
 
     def _begin(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
-        said = [(k.lower().encode("latin1"), v.encode("latin1")) for k, v in headers]
-        if self._ends_connection:
+        # Stripped, because Django's Set-Cookie begins with a space, which is not part of a value.
+        said = [(k.lower().encode("latin1"), v.strip().encode("latin1")) for k, v in headers]
+        # A client that is asked to come later would often find a kept connection just closed.
+        if self._ends_connection or any(name == b"retry-after" for name, _ in said):
             said.append((b"connection", b"close"))
         self.status = int(status[:3])
         self._start = {"type": "http.response.start", "status": self.status, "headers": said}

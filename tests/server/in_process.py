@@ -24,7 +24,7 @@ def serving_here(
     application: Any,
     *,
     keep_alive_seconds: int = KEEP_ALIVE_SECONDS,
-    protocol: Callable[..., BoundedProtocol] = BoundedProtocol,
+    protocol: Callable[..., Any] = BoundedProtocol,
 ) -> Iterator[int]:
     """Serve an ASGI application; gives the port."""
     config = Config(

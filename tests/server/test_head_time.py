@@ -91,10 +91,13 @@ def test_so_has_a_head_that_begins_in_one_piece_with_the_request_before(client: 
     assert_ended_after_the_heads_time(client, LONG_HEAD[2:])
 
 
-def test_empty_lines_before_a_head_count_as_its_beginning(client: HandClient) -> None:
+def test_an_empty_line_before_a_head_is_refused_at_once(client: HandClient) -> None:
     answer_to(client, REQUEST)
 
-    assert_ended_after_the_heads_time(client, b"\r\n")
+    client.send(b"\r\n")
+
+    assert client.is_closed
+    assert b" 400 " in client.read_until(b"received.")
 
 
 def test_what_follows_an_early_answer_has_a_time_limit(client: HandClient) -> None:
