@@ -18,12 +18,16 @@ _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} 
 class AddressField(forms.EmailField):
     """Email address, cleaned to its normal spelling."""
 
+    default_validators = []  # Django’s own would see it as it was typed
+
     def clean(self, value: Any) -> str:
         """Return the normalised address. Raises ValidationError."""
         email: str = super().clean(value)
         try:
             return checked_address(email) if email else email
-        except forms.ValidationError:
+        except forms.ValidationError as error:
+            if error.code == "invisible":
+                raise
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from django.conf import settings
 
+from applicants.addresses import JOINERS, ascii_domain
 from pipeline.domain.errors import WebhookUrlRefused
 from pipeline.models.webhooks import LONGEST_URL
 
@@ -69,12 +70,12 @@ def checked_webhook_url(text: str) -> str:
     """Return a URL in the form in which it is kept. Raises WebhookUrlRefused with the reason."""
     if len(text) > LONGEST_URL:
         raise WebhookUrlRefused(why=f"Enter a URL of at most {LONGEST_URL:,} characters.")
-    if not text.isprintable() or " " in text:
+    if not text.translate(dict.fromkeys(map(ord, JOINERS))).isprintable() or " " in text:
         raise WebhookUrlRefused(why="Enter a URL without spaces and invisible characters.")
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
-        name = host if ":" in host else host.encode("idna").decode()
+        name = host if ":" in host else ascii_domain(host)
     except ValueError:
         raise WebhookUrlRefused(why="Enter a URL like https://example.org/webhooks.") from None
     schemes = ("https", "http") if settings.WEBHOOK_ALLOW_PRIVATE else ("https",)
