@@ -10,6 +10,7 @@ from django.core.validators import RegexValidator
 from applicants.addresses import EMAIL_LENGTH, checked_address
 from applicants.codes import CODE_DIGITS
 from applicants.models import NAME_LENGTH
+from applicants.names import checked_name
 
 _ADDRESS_MISSING = "Enter an email address, like ana@example.org."
 _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")
@@ -31,6 +32,15 @@ class AddressField(forms.EmailField):
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 
 
+class NameField(forms.CharField):
+    """Name that people read, cleaned to its normal form."""
+
+    def to_python(self, value: Any) -> Any:
+        """Return the name. Raises ValidationError."""
+        text = super().to_python(value)
+        return checked_name(text) if text else text
+
+
 def _address_form_field(help_text: str) -> forms.EmailField:
     return AddressField(
         label="Email address",
@@ -44,7 +54,7 @@ def _address_form_field(help_text: str) -> forms.EmailField:
 class NameForm(forms.Form):
     """Application of a person who is signed in."""
 
-    name = forms.CharField(
+    name = NameField(
         label="Your name",
         max_length=NAME_LENGTH,
         error_messages={"required": "Enter the name that the company will see."},
