@@ -8,7 +8,7 @@ from django import forms
 from django.core.validators import RegexValidator
 
 from applicants.addresses import EMAIL_LENGTH, checked_address
-from applicants.codes import CODE_DIGITS
+from applicants.codes import CODE_DIGITS, digits_of_code
 from applicants.models import NAME_LENGTH
 from applicants.names import checked_name
 
@@ -75,7 +75,7 @@ class AddressForm(forms.Form):
 
 
 class CodeForm(forms.Form):
-    """Code from the email. Spaces and hyphens are ignored."""
+    """Code from the email, with digits of any script. Spaces, dashes and dots are ignored."""
 
     code = forms.CharField(
         label="Code from the email",
@@ -88,7 +88,6 @@ class CodeForm(forms.Form):
 
     def clean_code(self) -> str:
         """Return only the digits."""
-        given: Any = self.cleaned_data["code"]
-        code = "".join(given.split()).replace("-", "")
+        code = digits_of_code(self.cleaned_data["code"])
         _CODE(code)
         return code

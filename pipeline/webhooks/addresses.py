@@ -37,6 +37,14 @@ _REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
 )
 
 
+_HTTPS_PORT, _FIRST_FREE_PORT = 443, 1_024
+# Databases, caches, queues, containers and remote controls.
+_PORTS_OF_OTHERS = frozenset(
+    {1433, 1521, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5672, 5900, 5984, 5985}
+    | {5986, 6379, 6432, 6443, 9042, 9092, 9200, 9300, 10250, 11211, 15672, 27017}
+)
+
+
 def is_public_webhook_address(address: str) -> bool:
     """Tell whether an address is on the public internet.
 
@@ -85,10 +93,21 @@ def checked_webhook_url(text: str) -> str:
         raise WebhookUrlRefused(why="Enter a URL without user name, password and #fragment.")
     if not (parts.path + parts.query).isascii():
         raise WebhookUrlRefused(why="Percent-encode characters that are not ASCII.")
-    if not _may_be_public_webhook_host(name) and not settings.WEBHOOK_ALLOW_PRIVATE:
-        raise WebhookUrlRefused(why="Enter a URL that can be reached from the internet.")
+    if not settings.WEBHOOK_ALLOW_PRIVATE:
+        _check_webhook_place(name, port)
     place = (f"[{name}]" if ":" in name else name) + (f":{port}" if port else "")
     return urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))
+
+
+def _check_webhook_place(name: str, port: int | None) -> None:
+    """Refuse hosts inside, and ports where no web server listens: nobody scans others with us."""
+    is_free = port is None or (port >= _FIRST_FREE_PORT and port not in _PORTS_OF_OTHERS)
+    if port != _HTTPS_PORT and not is_free:
+        raise WebhookUrlRefused(
+            why="Enter a URL with port 443, or one from 1024 that is not of a database or a remote control."
+        )
+    if not _may_be_public_webhook_host(name):
+        raise WebhookUrlRefused(why="Enter a URL that can be reached from the internet.")
 
 
 def _may_be_public_webhook_host(host: str) -> bool:
