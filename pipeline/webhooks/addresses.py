@@ -104,7 +104,8 @@ def _check_webhook_place(name: str, port: int | None) -> None:
     is_free = port is None or (port >= _FIRST_FREE_PORT and port not in _PORTS_OF_OTHERS)
     if port != _HTTPS_PORT and not is_free:
         raise WebhookUrlRefused(
-            why="Enter a URL with port 443, or one from 1024 that is not of a database or a remote control."
+            why="Enter a URL with port 443, or one from 1024 that is not of a database or a remote"
+            " control."
         )
     if not _may_be_public_webhook_host(name):
         raise WebhookUrlRefused(why="Enter a URL that can be reached from the internet.")

@@ -22,7 +22,7 @@ SEARCHES = [
     ("Zo\u00eb Marchand", "zoe"),
     ("Zoe Marchand", "zo\u00eb"),
     ("Zoe\u0301 Marchand", "ZO\u00c9"),
-    ("Nguy\u1ec5n Th\u1ecb", "nguyen thi"),
+    ("Nguy\u1ec5n Th\u1ecb", "nguyen th"),
     ("M\u00fcller", "muller"),
     ("Sean O\u2019Neil", "oneil"),
     ("Sean ONeil", "o'neil"),
