@@ -20,6 +20,8 @@ from applicants.models import Applicant, Device
 security = logging.getLogger("security")
 
 KEY = "applicant_id"
+# Session key of the person and the application that a link in an email opened, and for how long.
+LINKED, LINKED_AGE = "linked_application", timedelta(days=1)
 # Cookie with the address that a code was sent to. It is signed and kept only in the browser, so an
 # unproved address leaves no trace on the server.
 PROVING = ("__Host-" if settings.SESSION_COOKIE_SECURE else "") + "address_to_prove"
@@ -45,6 +47,24 @@ def sign_in_browser(request: HttpRequest, applicant: Applicant) -> None:
     request.session[KEY] = str(applicant.id)
     rotate_token(request)
     security.info("applicant.signed_in", extra={"applicant": str(applicant.id)})
+
+
+def open_application_in_browser(
+    request: HttpRequest, *, applicant_id: UUID, application_id: UUID
+) -> None:
+    """Open one application to a browser that used the link in its email, for LINKED_AGE.
+
+    It signs nobody in: a forwarded email gives away neither the person's other applications nor
+    their data. A browser in which the same person is signed in stays as it is.
+    """
+    if applicant_id_in_browser(request) == applicant_id:
+        return
+    request.session.flush()
+    request.session[LINKED] = [str(applicant_id), str(application_id)]
+    request.session.set_expiry(LINKED_AGE)
+    rotate_token(request)
+    ids = {"applicant": str(applicant_id), "application": str(application_id)}
+    security.info("applicant.opened_application", extra=ids)
 
 
 def remember_address_in_browser(
@@ -131,3 +151,9 @@ def applicant_id_in_browser(request: HttpRequest) -> UUID | None:
     """Return the id of the signed-in applicant, if any."""
     value = request.session.get(KEY)
     return UUID(value) if value else None
+
+
+def applicant_of_link_in_browser(request: HttpRequest, application_id: UUID) -> UUID | None:
+    """Return the id of the person whose link opened an application here, if one did."""
+    person, application = request.session.get(LINKED, (None, None))
+    return UUID(person) if application == str(application_id) else None

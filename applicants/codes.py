@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import unicodedata
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -22,6 +23,10 @@ from applicants import mail
 from applicants.models import SignInCode
 
 security = logging.getLogger("security")
+
+# Unicode categories of what people copy or type around the digits: blanks, invisible characters,
+# dashes, and dots at the end.
+_BESIDE_DIGITS = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Pd", "Po"})
 
 LIFETIME = timedelta(minutes=10)
 # Guesses at one code.
@@ -191,3 +196,12 @@ def _digest_of_code(email: str, code: str) -> bytes:
 def new_code() -> str:
     """Make a code short enough to type, so only a few guesses may be allowed."""
     return f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"
+
+
+def digits_of_code(text: str) -> str:
+    """Return a code as it was sent: with digits of 0 to 9, of whatever script, and nothing beside.
+
+    Characters that do not belong to a code stay, so that it is refused.
+    """
+    kept = (each for each in text if unicodedata.category(each) not in _BESIDE_DIGITS)
+    return "".join(str(unicodedata.decimal(each, each)) for each in kept)

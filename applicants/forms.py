@@ -8,8 +8,9 @@ from django import forms
 from django.core.validators import RegexValidator
 
 from applicants.addresses import EMAIL_LENGTH, checked_address
-from applicants.codes import CODE_DIGITS
+from applicants.codes import CODE_DIGITS, digits_of_code
 from applicants.models import NAME_LENGTH
+from applicants.names import checked_name
 
 _ADDRESS_MISSING = "Enter an email address, like ana@example.org."
 _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} digits.")
@@ -18,13 +19,26 @@ _CODE = RegexValidator(rf"^[0-9]{{{CODE_DIGITS}}}$", f"A code has {CODE_DIGITS} 
 class AddressField(forms.EmailField):
     """Email address, cleaned to its normal spelling."""
 
+    default_validators = []  # Django’s own would see it as it was typed
+
     def clean(self, value: Any) -> str:
         """Return the normalised address. Raises ValidationError."""
         email: str = super().clean(value)
         try:
             return checked_address(email) if email else email
-        except forms.ValidationError:
+        except forms.ValidationError as error:
+            if error.code == "invisible":
+                raise
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
+
+
+class NameField(forms.CharField):
+    """Name that people read, cleaned to its normal form."""
+
+    def to_python(self, value: Any) -> Any:
+        """Return the name. Raises ValidationError."""
+        text = super().to_python(value)
+        return checked_name(text) if text else text
 
 
 def _address_form_field(help_text: str) -> forms.EmailField:
@@ -40,7 +54,7 @@ def _address_form_field(help_text: str) -> forms.EmailField:
 class NameForm(forms.Form):
     """Application of a person who is signed in."""
 
-    name = forms.CharField(
+    name = NameField(
         label="Your name",
         max_length=NAME_LENGTH,
         error_messages={"required": "Enter the name that the company will see."},
@@ -61,7 +75,7 @@ class AddressForm(forms.Form):
 
 
 class CodeForm(forms.Form):
-    """Code from the email. Spaces and hyphens are ignored."""
+    """Code from the email, with digits of any script. Spaces, dashes and dots are ignored."""
 
     code = forms.CharField(
         label="Code from the email",
@@ -74,7 +88,6 @@ class CodeForm(forms.Form):
 
     def clean_code(self) -> str:
         """Return only the digits."""
-        given: Any = self.cleaned_data["code"]
-        code = "".join(given.split()).replace("-", "")
+        code = digits_of_code(self.cleaned_data["code"])
         _CODE(code)
         return code

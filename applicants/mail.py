@@ -32,6 +32,8 @@ PRIVATE = "email.private"  # the type of the task
 # A person is waiting for the code in front of a page, so it goes before other work.
 PRIORITY = 80
 USUAL_LIFETIME = timedelta(days=1)
+# No absence note answers an automatic email (RFC 3834; the second is Exchange's own).
+AUTOMATIC = {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "OOF, AutoReply"}
 PERMANENT = 500  # the lowest SMTP code of a permanent failure
 
 
@@ -106,9 +108,8 @@ def compose_mail(
 
     The Message-ID derives from the id, so that servers and mailboxes can recognise a second copy.
     """
-    message = EmailMultiAlternatives(
-        " ".join(subject.split()), text, to=[to], headers={"Message-ID": mail_message_id(email_id)}
-    )
+    headers = AUTOMATIC | {"Message-ID": mail_message_id(email_id)}
+    message = EmailMultiAlternatives(" ".join(subject.split()), text, to=[to], headers=headers)
     if html:
         message.attach_alternative(html, "text/html")
     return message

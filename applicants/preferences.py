@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from uuid import UUID
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from applicants.models import Applicant
+from tasks.time_zones import is_known_time_zone
 
 security = logging.getLogger("security")
 
@@ -16,11 +16,7 @@ def remember_applicant_time_zone(applicant_id: UUID, zone: str) -> None:
 
     UTC is ignored too: it is the default for a browser without a zone.
     """
-    try:
-        is_known = zone != "UTC" and bool(ZoneInfo(zone))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        is_known = False
-    if is_known:
+    if zone != "UTC" and is_known_time_zone(zone):
         Applicant.objects.filter(id=applicant_id).exclude(time_zone=zone).update(time_zone=zone)
 
 

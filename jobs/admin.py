@@ -15,6 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from applicants.addresses import valid_address
 from jobs.models import ApiKey, Company, Job, Membership, User
 from tasks.readonly_admin import (
     ReadonlyAdmin,
@@ -40,8 +41,8 @@ class NewUserAdminForm(AdminUserCreationForm):
         fields = ("email",)
 
     def clean_email(self) -> str:
-        """Return the address in lower case. Refuse an address that has an account."""
-        email: str = self.cleaned_data["email"].lower()
+        """Return the address in its normal spelling. Refuse one that has an account."""
+        email = valid_address(self.cleaned_data["email"])
         if User.objects.filter(email=email).exists():
             raise ValidationError("Another account has this address.")
         return email

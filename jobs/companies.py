@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from applicants.names import checked_name
 from jobs.accounts import account_has_second_step, find_or_create_account
 from jobs.errors import BadName, SecondStepMissing
 from jobs.models import NAME_LENGTH, Company, Membership, Role
@@ -42,9 +44,12 @@ def require_second_step_in_company(*, company_id: UUID, required: bool, by: UUID
 
 
 def checked_company_name(name: str) -> str:
-    name = name.strip()
-    if not name or len(name) > NAME_LENGTH or not name.isprintable():
-        raise BadName(f"A name has 1 to {NAME_LENGTH} printable characters.")
+    try:
+        name = checked_name(name)
+    except ValidationError as error:
+        raise BadName(*error.messages) from None
+    if len(name) > NAME_LENGTH:
+        raise BadName(f"A name has 1 to {NAME_LENGTH} characters.")
     return name
 
 

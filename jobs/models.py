@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 from uuid_utils.compat import uuid7
 
-from applicants.addresses import normal_address
+from applicants.addresses import valid_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 
 MAX_CAPACITY = 10_000
@@ -23,8 +23,11 @@ class UserManager(BaseUserManager["User"]):
     """Manager of staff accounts, which are identified by their email address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        """Create a staff account. Without a password, it signs in with an emailed code."""
-        user = self.model(email=normal_address(email), **fields)
+        """Create a staff account. Without a password, it signs in with an emailed code.
+
+        Raises ValidationError if it is not an email address.
+        """
+        user = self.model(email=valid_address(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user

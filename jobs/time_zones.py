@@ -5,19 +5,13 @@ from __future__ import annotations
 import zoneinfo
 from functools import cache
 
-
-def is_known_time_zone(name: str) -> bool:
-    """Tell whether this machine knows a time zone."""
-    try:
-        return bool(name) and bool(zoneinfo.ZoneInfo(name))
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return False
+from tasks.time_zones import is_known_time_zone
 
 
 @cache
 def known_time_zones() -> frozenset[str]:
     """Return the names of all time zones. Finding them takes many times as long as a page."""
-    return frozenset(zoneinfo.available_timezones())
+    return frozenset(filter(is_known_time_zone, zoneinfo.available_timezones()))
 
 
 @cache

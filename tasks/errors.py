@@ -41,7 +41,7 @@ class PayloadTooLarge(TaskError):
 class OutOfRange(TaskError):
     """One of the task's numbers is out of range."""
 
-    def __init__(self, name: str, value: Any, lowest: float, highest: float) -> None:
+    def __init__(self, name: str, value: Any, lowest: float | str, highest: float | str) -> None:
         super().__init__(f"{name} is {value}; it must be {lowest} to {highest}")
         self.name = name
         self.value = value

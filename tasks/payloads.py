@@ -8,11 +8,11 @@ import json
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tasks.errors import InvalidPayload, PayloadTooLarge
 from tasks.json import as_json
 from tasks.registry import TaskSpec
+from tasks.time_zones import is_known_time_zone
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -75,10 +75,7 @@ def _payload_validator(spec: TaskSpec) -> Validator:
 
 
 def _is_time_zone(text: object) -> bool:
-    try:
-        return not isinstance(text, str) or bool(ZoneInfo(text))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
+    return not isinstance(text, str) or is_known_time_zone(text)
 
 
 def _is_monday(text: object) -> bool:

@@ -11,7 +11,9 @@ from rest_framework.response import Response
 
 from pipeline.api.rendering import render_json
 
-_TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
+# A proxy that compresses answers weakens their tags (nginx) or adds a suffix to them (Apache). The
+# state that they stand for is the same.
+_TAG = re.compile(r'(?:W/)?"([\x21\x23-\x7e\x80-\xff]*?)(?:[-;](?:gzip|br|zstd|deflate))?"')
 _TELLS_THE_TIME = ("server_time", "time_in_status_seconds")
 
 
@@ -40,21 +42,17 @@ def conditional_answer(request: Request, payload: Any, tag: str) -> Response:
     """
     headers = {"ETag": tag}
     seen = request.META.get("HTTP_IF_NONE_MATCH", "").strip()
-    if seen == "*" or _opaque_etag(tag) in map(_opaque_etag, _TAG.findall(seen)):
+    if seen == "*" or _TAG.findall(tag)[0] in _TAG.findall(seen):
         return Response(status=304, headers=headers)
     return Response(payload, headers=headers)
 
 
 def etags_to_match(request: Request) -> list[str] | None:
-    """Return the ETags in If-Match as sent, or None without the header."""
+    """Return the ETags in If-Match, as strong ones, or None without the header."""
     header = request.META.get("HTTP_IF_MATCH")
     if header is None:
         return None
-    return ["*"] if header.strip() == "*" else _TAG.findall(header)
-
-
-def _opaque_etag(tag: str) -> str:
-    return tag.removeprefix("W/")
+    return ["*"] if header.strip() == "*" else [f'"{tag}"' for tag in _TAG.findall(header)]
 
 
 def _payload_for_etag(payload: Any) -> Any:

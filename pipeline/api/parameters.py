@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NoReturn, TypeVar
 from uuid import UUID
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db.models import TextChoices
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -16,6 +15,7 @@ from rest_framework.request import Request
 from applicants.addresses import EMAIL_LENGTH
 from pipeline.api.parsing import is_parsable_text
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
+from tasks.time_zones import is_known_time_zone
 
 # The largest possible seq.
 LARGEST = 2**63 - 1
@@ -125,9 +125,7 @@ def metadata_parameter(request: Request) -> dict[str, str]:
 def zone_parameter(request: Request) -> str:
     """Return the name of a time zone; UTC if it is missing."""
     name = request.query_params.get("zone", "UTC")
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+    if not is_known_time_zone(name):
         refuse_parameter("zone", "Must be the name of a time zone, like Europe/Paris.")
     return name
 

@@ -115,7 +115,8 @@ def _check_task_to_start(
         if run_after is not None and now is not None:
             ahead_seconds = (run_after - now) / timedelta(seconds=1)
             if ahead_seconds > LONGEST_DELAY_SECONDS:
-                raise OutOfRange("run_after", round(ahead_seconds), 0, LONGEST_DELAY_SECONDS)
+                latest = now + timedelta(seconds=LONGEST_DELAY_SECONDS)
+                raise OutOfRange("run_after", run_after.isoformat(), "now", latest.isoformat())
             if ahead_seconds <= 0:
                 run_after, delay_seconds = None, 0
     except (TaskError, WorkError) as error:

@@ -6,9 +6,13 @@ import csv
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from django.core.exceptions import ValidationError
 
 from applicants.addresses import normal_address
 from applicants.models import NAME_LENGTH
+from applicants.names import checked_name
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.exports.formats import undo_format_of_csv_cell
 from pipeline.imports.rows import ImportRow, Refusal
@@ -37,6 +41,8 @@ def read_csv_rows(content: Iterable[bytes]) -> Iterator[ImportRow]:
     """
     seen: set[str] = set()
     for number, name, email in _csv_cells(_csv_lines(_csv_texts(content))):
+        with suppress(ValidationError):  # otherwise the row is refused
+            name = checked_name(name)  # noqa: PLW2901
         refusal = _csv_row_refusal(name, email, seen)
         if refusal is None:
             seen.add(email)
@@ -65,7 +71,9 @@ def _csv_row_refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
         return Refusal.NO_NAME
     if len(name) > NAME_LENGTH:
         return Refusal.NAME_TOO_LONG
-    if _CONTROL.search(name):
+    try:
+        checked_name(name)
+    except ValidationError:
         return Refusal.BAD_NAME
     if not email:
         return Refusal.NO_EMAIL

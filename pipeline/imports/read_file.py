@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from applicants.addresses import casefolded_address
+from applicants.addresses import lower_case_address
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.files.write import write_file_parts
 from pipeline.imports.read_csv import read_csv_rows
@@ -20,6 +20,8 @@ from pipeline.models import ImportRun, StoredPart
 # The fewest rows in a part, which stays small even with the longest names.
 ROWS_IN_PART = 100
 PARTS_AT_ONCE = 20
+# Quotes of a cell, or of the part before the @; the same mailbox may be written without.
+_QUOTING = str.maketrans("", "", '"\\')
 
 
 def read_file(run: ImportRun) -> None:
@@ -60,11 +62,9 @@ def unread_file_may_hold(run: ImportRun, address: str) -> bool:
 
     Searches only for the part before the @: a domain has more forms than can be listed.
     """
-    whole = casefolded_address(
-        b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace")
-    )
-    local = address.rpartition("@")[0]
-    return any(f"{spelling}@" in whole for spelling in (local, local.replace('"', '""')))
+    content = b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace")
+    whole = lower_case_address(content).translate(_QUOTING)
+    return f"{address.rpartition('@')[0].translate(_QUOTING)}@" in whole
 
 
 def rows_of_unread_file(run: ImportRun) -> Iterator[ImportRow]:

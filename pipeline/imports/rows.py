@@ -25,7 +25,7 @@ class Refusal(StrEnum):
 WORDS = {
     Refusal.NO_NAME: "The row has no name.",
     Refusal.NAME_TOO_LONG: "The name is longer than 200 characters.",
-    Refusal.BAD_NAME: "The name has characters that cannot be shown, or a line break.",
+    Refusal.BAD_NAME: "The name has a line break or invisible characters, or no letter.",
     Refusal.NO_EMAIL: "The row has no email address.",
     Refusal.BAD_EMAIL: "Enter an email address, like name@example.org.",
     Refusal.DUPLICATE: "This email address is already in an earlier row.",

@@ -167,6 +167,11 @@ def preview_of(kind: str) -> Sample | None:
     if message.calendar:
         offer = LinkedOffer(_APPLICATION, 7)
         calendar = rendered_calendar_entry(
-            message.subject, message.calendar, offer=offer, deadline=_DEADLINE, now=_AT
+            message.subject,
+            message.calendar,
+            offer=offer,
+            deadline=_DEADLINE,
+            now=_AT,
+            attendee="ana@example.org",
         )
     return Sample(message.subject, message.text, render_message_as_html(message), calendar)

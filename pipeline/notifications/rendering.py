@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from email.mime.text import MIMEText
+from email.utils import parseaddr
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from django.core.mail import EmailMessage
 from django.template import Context, Engine
 
 from applicants import mail
-from pipeline.mail.links import LinkedOffer, application_link
+from pipeline.mail.links import LinkedOffer
 from pipeline.notifications.message_parts import CalendarNote, Message
 
 # How long before its deadline an offer begins in the calendar.
@@ -58,23 +59,37 @@ def attach_rendered_deadline(
     if message.calendar is None or offer is None or deadline is None:
         return
     text = rendered_calendar_entry(
-        message.subject, message.calendar, offer=offer, deadline=deadline, now=now
+        message.subject,
+        message.calendar,
+        offer=offer,
+        deadline=deadline,
+        now=now,
+        attendee=email.to[0],
     )
     part = MIMEText(text, "calendar", "utf-8")
-    part.set_param("method", _calendar_method(message.calendar))
+    part.set_param("method", _calendar_method(message.calendar, email.to[0]))
     part.add_header("Content-Disposition", "attachment", filename="deadline.ics")
     email.attach(part)
 
 
 def rendered_calendar_entry(
-    subject: str, note: CalendarNote, *, offer: LinkedOffer, deadline: datetime, now: datetime
+    subject: str,
+    note: CalendarNote,
+    *,
+    offer: LinkedOffer,
+    deadline: datetime,
+    now: datetime,
+    attendee: str = "",
 ) -> str:
     """Return the file for calendars: the half hour before the deadline, or its cancellation.
 
-    Calendars recognise the entry by its UID, and take the one with the highest SEQUENCE.
+    Calendars recognise the entry by its UID, and take the one with the highest SEQUENCE. Some
+    remove it only if it came as a request to an attendee: the person whom we email (RFC 5546,
+    3.2). It has no link: one that works without signing in would confirm the seat for everyone
+    who sees the calendar.
     """
     # Imported here, because it takes megabytes in processes that send no emails.
-    from icalendar import Calendar, Event
+    from icalendar import Alarm, Calendar, Event, vCalAddress
 
     site = settings.SITE_URL.partition("//")[2].partition("/")[0].partition(":")[0]
     entry = Event()
@@ -84,16 +99,27 @@ def rendered_calendar_entry(
     entry.add("dtstart", (deadline - SHOWN).astimezone(UTC))
     entry.add("dtend", deadline.astimezone(UTC))
     entry.add("summary", subject)
-    entry.add("url", application_link(offer.application_id))
+    entry.add("organizer", vCalAddress(f"mailto:{parseaddr(settings.DEFAULT_FROM_EMAIL)[1]}"))
+    if attendee:
+        answered = {"PARTSTAT": "ACCEPTED", "RSVP": "FALSE"}  # calendars ask for no answer
+        entry.add("attendee", vCalAddress(f"mailto:{attendee}"), parameters=answered)
+    if not note.is_over:
+        alarm = Alarm()
+        alarm.add("action", "DISPLAY")
+        alarm.add("description", subject)
+        alarm.add("trigger", -SHOWN)
+        entry.add_component(alarm)
     entry.add("status", "CANCELLED" if note.is_over else "CONFIRMED")
     entry.add("transp", "TRANSPARENT")
     calendar = Calendar()
     calendar.add("prodid", "-//Next in Line//EN")
     calendar.add("version", "2.0")
-    calendar.add("method", _calendar_method(note))
+    calendar.add("method", _calendar_method(note, attendee))
     calendar.add_component(entry)
     return calendar.to_ical().decode()
 
 
-def _calendar_method(note: CalendarNote) -> str:
-    return "CANCEL" if note.is_over else "PUBLISH"
+def _calendar_method(note: CalendarNote, attendee: str) -> str:
+    if note.is_over:
+        return "CANCEL"
+    return "REQUEST" if attendee else "PUBLISH"

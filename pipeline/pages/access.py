@@ -18,7 +18,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 
-from applicants.browser import applicant_id_in_browser
+from applicants.browser import applicant_id_in_browser, applicant_of_link_in_browser
 from applicants.models import Applicant
 from jobs.models import Company, Job, JobStatus, Membership, Role, User
 from jobs.team import locked_teams_of, open_team_memberships
@@ -87,6 +87,15 @@ def current_applicant(request: HttpRequest) -> Applicant | None:
         return None
 
 
+def linked_applicant(request: HttpRequest, application_id: UUID) -> Applicant | None:
+    """Return the applicant whose emailed link opened this one application in the browser."""
+    applicant_id = applicant_of_link_in_browser(request, application_id)
+    try:
+        return read_person(applicant_id) if applicant_id else None
+    except ApplicantNotFound:
+        return None
+
+
 @read_access_once_per_request
 def current_memberships(request: HttpRequest) -> list[Membership]:
     """Return the memberships of the signed-in staff account, by company name.
@@ -149,13 +158,18 @@ def switch_current_member(request: HttpRequest, company_id: UUID) -> Member | No
 def for_applicants(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Guard a page for applicants who have proved their address. Others sign in first."""
+    """Guard a page for applicants who have proved their address. Others sign in first.
+
+    The pages of one application are open to a browser that used the link in its email, too.
+    """
 
     @wraps(view)
     def guarded_for_applicant(
         request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
-        if current_applicant(request) is None:
+        application_id = kwargs.get("application_id")
+        is_linked = isinstance(application_id, UUID) and linked_applicant(request, application_id)
+        if current_applicant(request) is None and not is_linked:
             return redirect_to_login(request.get_full_path(), resolve_url("sign_in"))
         return view(request, *args, **kwargs)
 
@@ -231,11 +245,13 @@ def received_application(
 def own_application(
     request: HttpRequest, application_id: UUID
 ) -> tuple[Applicant, SeenApplication]:
-    """Return an application of the signed-in applicant. Raises ApplicationNotFound (404).
+    """Return an application of the signed-in applicant, or of the emailed link that opened it.
 
-    Those in sandboxes are not theirs, because a company put them there.
+    Raises ApplicationNotFound (404). Those in sandboxes are not theirs, because a company put them
+    there.
     """
-    person, seen = current_applicant(request), read_application(application_id)
+    person = current_applicant(request) or linked_applicant(request, application_id)
+    seen = read_application(application_id)
     if person is None or person.id != seen.application.applicant_id or seen.is_test:
         raise ApplicationNotFound
     return person, seen

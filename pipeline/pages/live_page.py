@@ -61,7 +61,7 @@ def live_page(
         query[PARAMETER] = "1"
         live = {"tag": etag, "stream": stream, "url": f"{request.path}?{query.urlencode()}"}
         response = render(request, page, build() | {"live": live})
-    elif request.headers.get("If-None-Match") == etag:
+    elif request.headers.get("If-None-Match", "").startswith(etag[:-1]):  # Apache adds "-gzip"
         response = HttpResponseNotModified()
     else:
         html = caches["local"].get(f"fragment:{etag}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from uuid import UUID
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db.models.functions import Now
 
@@ -15,6 +14,7 @@ from pipeline.models import WeeklyReport
 from pipeline.selectors.jobs import read_job
 from pipeline.stats.idle_seats import idle_seats_in_week
 from pipeline.stats.job_week import Week, week_of_job
+from tasks.time_zones import is_known_time_zone
 
 
 class BadWeek(Exception):
@@ -73,10 +73,8 @@ def make_weekly_report(
 
 def _week_to_report(monday: date | None, zone: str, now: datetime) -> Week:
     """Return the requested week. Raises BadWeek unless it is over."""
-    try:
-        ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise BadWeek(f"there is no time zone {zone!r}") from None
+    if not is_known_time_zone(zone):
+        raise BadWeek(f"there is no time zone {zone!r}")
     last = Week.last_whole(now, zone)
     if monday is None:
         return last

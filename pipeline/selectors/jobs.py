@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Expression, Func, Model, QuerySet, TextField, Value
+from django.db.models.functions import Concat
 
 from jobs.models import Company, Job, JobPosting, JobStatus
 from pipeline.domain.errors import JobNotFound
@@ -104,12 +105,9 @@ def read_open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
     the last job of the previous page.
     """
     jobs = _whole_jobs().filter(status=JobStatus.OPEN, is_test=False)
+    text = Concat("posting__title", Value(" "), "posting__location", Value(" "), "company__name")
     for word in search.split():
-        jobs = jobs.filter(
-            Q(posting__title__icontains=word)
-            | Q(posting__location__icontains=word)
-            | Q(company__name__icontains=word)
-        )
+        jobs = jobs.alias(text=_folded(text)).filter(text__contains=_folded(Value(word)))
     return _page_of_jobs(jobs, after, limit)
 
 
@@ -136,10 +134,14 @@ def jobs_of_company(
     if status:
         jobs = jobs.filter(status=status)
     if search:
-        jobs = jobs.filter(
-            Q(posting__title__icontains=search) | Q(posting__location__icontains=search)
-        )
+        text = Concat("posting__title", Value("\n"), "posting__location")
+        jobs = jobs.alias(text=_folded(text)).filter(text__contains=_folded(Value(search)))
     return _page_of_jobs(jobs, after, limit)
+
+
+def _folded(text: Expression) -> Func:
+    """Return a text as searches compare it: without case, accents, apostrophes and joiners."""
+    return Func(text, function="pipeline_folded", output_field=TextField())
 
 
 def _whole_jobs() -> QuerySet[Job]:

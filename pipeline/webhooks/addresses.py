@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from django.conf import settings
 
+from applicants.addresses import JOINERS, ascii_domain
 from pipeline.domain.errors import WebhookUrlRefused
 from pipeline.models.webhooks import LONGEST_URL
 
@@ -33,6 +34,14 @@ _REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
         " 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24"
         " 224.0.0.0/4 240.0.0.0/4 2001::/23 2001:db8::/32 2002::/16 3fff::/20".split(),
     )
+)
+
+
+_HTTPS_PORT, _FIRST_FREE_PORT = 443, 1_024
+# Databases, caches, queues, containers and remote controls.
+_PORTS_OF_OTHERS = frozenset(
+    {1433, 1521, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5672, 5900, 5984, 5985}
+    | {5986, 6379, 6432, 6443, 9042, 9092, 9200, 9300, 10250, 11211, 15672, 27017}
 )
 
 
@@ -69,12 +78,12 @@ def checked_webhook_url(text: str) -> str:
     """Return a URL in the form in which it is kept. Raises WebhookUrlRefused with the reason."""
     if len(text) > LONGEST_URL:
         raise WebhookUrlRefused(why=f"Enter a URL of at most {LONGEST_URL:,} characters.")
-    if not text.isprintable() or " " in text:
+    if not text.translate(dict.fromkeys(map(ord, JOINERS))).isprintable() or " " in text:
         raise WebhookUrlRefused(why="Enter a URL without spaces and invisible characters.")
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
-        name = host if ":" in host else host.encode("idna").decode()
+        name = host if ":" in host else ascii_domain(host)
     except ValueError:
         raise WebhookUrlRefused(why="Enter a URL like https://example.org/webhooks.") from None
     schemes = ("https", "http") if settings.WEBHOOK_ALLOW_PRIVATE else ("https",)
@@ -84,10 +93,22 @@ def checked_webhook_url(text: str) -> str:
         raise WebhookUrlRefused(why="Enter a URL without user name, password and #fragment.")
     if not (parts.path + parts.query).isascii():
         raise WebhookUrlRefused(why="Percent-encode characters that are not ASCII.")
-    if not _may_be_public_webhook_host(name) and not settings.WEBHOOK_ALLOW_PRIVATE:
-        raise WebhookUrlRefused(why="Enter a URL that can be reached from the internet.")
+    if not settings.WEBHOOK_ALLOW_PRIVATE:
+        _check_webhook_place(name, port)
     place = (f"[{name}]" if ":" in name else name) + (f":{port}" if port else "")
     return urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))
+
+
+def _check_webhook_place(name: str, port: int | None) -> None:
+    """Refuse hosts inside, and ports where no web server listens: nobody scans others with us."""
+    is_free = port is None or (port >= _FIRST_FREE_PORT and port not in _PORTS_OF_OTHERS)
+    if port != _HTTPS_PORT and not is_free:
+        raise WebhookUrlRefused(
+            why="Enter a URL with port 443, or one from 1024 that is not of a database or a remote"
+            " control."
+        )
+    if not _may_be_public_webhook_host(name):
+        raise WebhookUrlRefused(why="Enter a URL that can be reached from the internet.")
 
 
 def _may_be_public_webhook_host(host: str) -> bool:

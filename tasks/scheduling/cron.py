@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 
 from tasks.errors import BadSchedule
+from tasks.time_zones import is_known_time_zone
 
 _MONTHS = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()
 _DAYS = "SUN MON TUE WED THU FRI SAT".split()
@@ -21,6 +22,8 @@ _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
     (0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
+# All hours, written as a range: like a star, it counts hours that pass, not hours on the clock.
+_EVERY_HOUR = re.compile(rf"^(?:0-23|{','.join(map(str, range(24)))})(?=/|$)")
 _RANGE = re.compile(r"(\w+)-(\w+)(?:/([1-9]\d*))?")
 
 
@@ -34,10 +37,8 @@ class CronTimes:
     def __post_init__(self) -> None:
         if len(self.cron.split()) != len(_FIELDS):
             raise BadSchedule(f"{self.cron!r} is not a cron expression of five fields")
-        try:
-            ZoneInfo(self.zone)
-        except Exception:
-            raise BadSchedule(f"{self.zone!r} is not a time zone") from None
+        if not is_known_time_zone(self.zone):
+            raise BadSchedule(f"{self.zone!r} is not a time zone")
         self.after(datetime(2024, 1, 1, tzinfo=UTC))
 
     def after(self, moment: datetime) -> datetime:
@@ -52,6 +53,7 @@ class CronTimes:
             _parse_cron_field(*each)
             for each in zip(self.cron.upper().split(), _FIELDS, strict=True)
         ]
+        fields[1] = _EVERY_HOUR.sub("*", fields[1])
         names_hours = not fields[1].startswith("*")
         if names_hours:
             start = start.replace(tzinfo=None)

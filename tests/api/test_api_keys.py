@@ -63,7 +63,7 @@ def test_a_key_may_read_and_write_unless_told_otherwise(owner_api: SessionCaller
         ({}, "/name"),
         ({"name": ""}, "/name"),
         ({"name": "x" * 201}, "/name"),
-        ({"name": "a\u200bb"}, "/name"),
+        ({"name": "a\u202eb"}, "/name"),
         ({"name": "CI", "scopes": []}, "/scopes"),
         ({"name": "CI", "scopes": "read"}, "/scopes"),
         ({"name": "CI", "scopes": ["admin"]}, "/scopes/0"),

@@ -58,3 +58,19 @@ def test_the_end_of_a_cool_down_changes_the_tag(
 
     assert cooling.content.count(NO_COOL_DOWN) < again.content.count(NO_COOL_DOWN)
     assert again.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "changed", ['W/"{}"', '"{}-gzip"', 'W/"{}-gzip"', '"{};br"', '"0-0", W/"{}"']
+)
+def test_a_tag_that_a_compressing_proxy_changed_means_the_same_state(
+    acme: Caller, job: UUID, changed: str
+) -> None:
+    path = f"/jobs/{job}"
+    seen = changed.format(acme.get(path).headers["ETag"].strip('"'))
+
+    again = acme.get(path, if_none_match=seen)
+    answer = acme.patch(path, {"capacity": 7}, if_match=seen)
+    late = acme.patch(path, {"capacity": 8}, if_match=seen)
+
+    assert (again.status_code, answer.status_code, late.status_code) == (304, 200, 412)

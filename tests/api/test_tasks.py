@@ -88,6 +88,7 @@ def test_a_time_that_is_past_gets_nobody_ahead_of_others(acme: Caller) -> None:
         ({"payload": 5}, 400, "VALIDATION_ERROR", "/payload"),
         ({"payload": {"label": "x" * 70_000}}, 413, "PAYLOAD_TOO_LARGE", None),
         ({"run_after": "2999-01-01T00:00:00Z"}, 400, "VALIDATION_ERROR", "/run_after"),
+        ({"run_after": "9999-12-31T00:00:00Z"}, 400, "VALIDATION_ERROR", "/run_after"),
         ({"run_after": "tomorrow"}, 400, "VALIDATION_ERROR", "/run_after"),
         (
             {"run_after": "2030-01-01T00:00:00Z", "delay_seconds": 5},
@@ -106,6 +107,8 @@ def test_what_cannot_be_started_is_refused_by_name(
     assert pointers(answer) == ([pointer] if pointer else [])
     assert not Task.objects.exists()
     assert len(answer.content) < 2_000
+    if str(change.get("run_after")).startswith("9999"):
+        assert "9999-12-31T00:00:00" in answer.json()["errors"][0]["detail"]
 
 
 def test_work_on_a_foreign_job_is_refused_like_work_on_none(acme: Caller) -> None:

@@ -14,6 +14,7 @@ from django.db.models import F
 
 from applicants import codes
 from applicants.codes import MOST_CODES, guess_code, send_code
+from applicants.forms import CodeForm
 from applicants.models import Applicant, ApplicantToken, SignInCode
 from applicants.sign_in import sign_in_by_code
 from applicants.tokens import (
@@ -21,6 +22,7 @@ from applicants.tokens import (
     issue_token_to_applicant,
     revoke_token_of_applicant,
 )
+from pipeline.api.v1.auth import CodeIn
 from tasks import enqueue
 from tests.support import factories
 from tests.support.outbox import HERE, code_to, wrong
@@ -223,3 +225,28 @@ def test_a_revoked_token_is_no_longer_found() -> None:
     revoke_token_of_applicant(row.id)
 
     assert find_token_of_applicant(token) is None
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "12345678",
+        " 1234 5678\n",
+        "1234-5678",
+        "1234\u20135678.",
+        "\uff11\uff12\uff13\uff14\uff15\uff16\uff17\uff18",
+        "\u0661\u0662\u0663\u0664\u0665\u0666\u0667\u0668",
+        "\u200b12345678\u2060\u00a0",
+    ],
+)
+def test_a_code_is_taken_however_its_digits_are_typed(typed: str) -> None:
+    form, asked = CodeForm({"code": typed}), CodeIn(data={"email": "a@x.org", "code": typed})
+
+    assert form.is_valid()
+    assert asked.is_valid()
+    assert form.cleaned_data["code"] == asked.validated_data["code"] == "12345678"
+
+
+@pytest.mark.parametrize("typed", ["1234567", "1234567a", "123456789", "\u00b2" * 8])
+def test_what_is_no_code_stays_none(typed: str) -> None:
+    assert not CodeForm({"code": typed}).is_valid()

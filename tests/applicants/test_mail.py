@@ -196,3 +196,12 @@ def test_without_a_mail_server_it_is_said_that_nothing_is_sent(
 )
 def test_a_masked_address_tells_its_owner_and_nobody_else(address: str, shown: str) -> None:
     assert masked_address(address) == shown
+
+
+def test_an_automatic_email_asks_for_no_automatic_answer() -> None:
+    post()
+    run_due_tasks()
+
+    sent = mail.outbox[0].message()
+    assert sent["Auto-Submitted"] == "auto-generated"
+    assert sent["X-Auto-Response-Suppress"] == "OOF, AutoReply"

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
+from django.apps import apps
 from django.core import mail
 from django.core.exceptions import ValidationError
 
 from applicants.addresses import checked_address, normal_address
 from applicants.codes import MOST_CODES, MOST_TRIES, OWN_CODES, Requester, guess_code, send_code
-from applicants.models import SignInCode
+from applicants.forms import AddressForm
+from applicants.models import Applicant, SignInCode
 from applicants.people import find_or_create_applicant
 from tests.support.outbox import code_to, wrong
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
 
 ANN = "ann@example.org"
+# A Persian domain with a joiner.
+PERSIAN = "\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.com"
 HERS = Requester("her browser", "192.0.2.1")
 STRANGERS = Requester("another browser", "198.51.100.7")
 
@@ -95,6 +101,14 @@ def test_nothing_that_is_kept_names_address_browser_or_network() -> None:
         ("ann@münchen.example", "ann@xn--mnchen-3ya.example"),
         ("ann@MÜNCHEN.example", "ann@xn--mnchen-3ya.example"),
         ("ann@xn--MNCHEN-3ya.example", "ann@xn--mnchen-3ya.example"),
+        ("ann@straße.example", "ann@xn--strae-oqa.example"),
+        ("ann@STRASSE.example", "ann@strasse.example"),
+        ("ann@\u03b2όλ\u03bfς.example", "ann@xn--nxasmm1c.example"),
+        (f"x@{PERSIAN}", "x@xn--mgba3gch31f060k.com"),
+        ("ann@xn--i-7iq.example", "ann@xn--i-7iq.example"),
+        ('"ann"@example.org', ANN),
+        ('"\\a\\n\\n"@example.org', ANN),
+        ('"ann.."@example.org', '"ann.."@example.org'),
     ],
 )
 def test_spellings_of_one_mailbox_are_one_person(spelling: str, normal: str) -> None:
@@ -116,6 +130,12 @@ def test_spellings_of_one_mailbox_are_one_person(spelling: str, normal: str) -> 
         "ann@exa\ue000mple.org",
         "ann@" + "ü" * 70 + ".org",
         "ann@.org",
+        "straße@example.org",
+        "ann@i❤.example",
+        "ann@[127.0.0.1]",
+        "ann@[::1]",
+        "ann@10.0.0.25",
+        "ann@\uff11\uff10.0.0.25",
         "ann",
         "",
     ],
@@ -125,3 +145,32 @@ def test_what_cannot_be_seen_or_sent_to_is_no_address(address: str) -> None:
 
     with pytest.raises(ValidationError):
         checked_address(address)
+
+
+def test_two_domains_that_idna_2003_confused_are_two_people() -> None:
+    assert find_or_create_applicant("info@faß.example") != find_or_create_applicant(
+        "info@fass.example"
+    )
+
+
+def test_people_stored_with_needless_quotes_are_found_again() -> None:
+    migration = import_module("applicants.migrations.0007_addresses_without_quotes")
+    old = Applicant.objects.create(email='"ann"@example.org')
+    twin = Applicant.objects.create(email='"bob"@example.org')
+    bob = Applicant.objects.create(email="bob@example.org")
+
+    migration.write_without_quotes(apps, None)
+
+    assert find_or_create_applicant(ANN) == old
+    twin.refresh_from_db()
+    assert twin.email == '"bob"@example.org', "another person has the other spelling"
+    assert find_or_create_applicant('"bob"@example.org') == bob
+
+
+def test_the_form_says_that_an_address_has_invisible_characters() -> None:
+    form = AddressForm({"email": "ann\u200b@example.org"})
+
+    assert form.errors["email"] == [
+        "This address contains invisible characters. Type it instead of pasting it."
+    ]
+    assert AddressForm({"email": f"x@{PERSIAN}"}).is_valid()

@@ -19,6 +19,10 @@ def test_a_form_offers_utc_and_the_zones_of_places_by_name() -> None:
     assert not any(value.startswith("Etc/") or "/" not in value for value in values[1:])
 
 
+def test_the_machines_own_zone_is_no_name() -> None:
+    assert not {"localtime", "posixrules"} & known_time_zones()
+
+
 def test_the_disk_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     known = known_time_zones()
 

@@ -69,9 +69,13 @@ def test_the_calendar_follows_the_offer_from_its_first_day_to_its_end() -> None:
     found = [calendar_of(kind) for kind in ("promoted", "extended", "confirmed")]
 
     entries = [calendar.walk("VEVENT")[0] for calendar in found]
-    assert [str(calendar["METHOD"]) for calendar in found] == ["PUBLISH", "PUBLISH", "CANCEL"]
+    assert [str(calendar["METHOD"]) for calendar in found] == ["REQUEST", "REQUEST", "CANCEL"]
     assert [int(entry["SEQUENCE"]) for entry in entries] == [0, 1, 2]
     assert len({str(entry["UID"]) for entry in entries}) == 1
+    assert all(str(entry["ORGANIZER"]).startswith("mailto:") for entry in entries)
+    assert {str(entry["ATTENDEE"]) for entry in entries} == {"mailto:ana@example.org"}
+    assert not any("URL" in entry for entry in entries), "a calendar may be shared"
+    assert [len(entry.walk("VALARM")) for entry in entries] == [1, 1, 0]
 
 
 def test_nobody_knows_another_kind() -> None:

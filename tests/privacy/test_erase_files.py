@@ -102,6 +102,9 @@ def test_a_file_that_no_worker_has_read_yet_is_blanked_too(zelda: factories.Appl
     ("address", "written"),
     [
         ("zelda@xn--bcher-kva.example", "Zelda@BÜCHER.example"),
+        ("zelda@xn--strae-oqa.example", "zelda@straße.example"),
+        (EMAIL, '"zelda.quill"@example.org'),
+        (EMAIL, '"zelda\\.quill"@example.org'),
         (EMAIL, EMAIL.translate({ord("@"): "\uff20", ord("q"): "\uff31"})),
         (EMAIL, "zelda.quill@example\u3002org"),
         (EMAIL, "zelda.quill@exam\u034fple.org"),

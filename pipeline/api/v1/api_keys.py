@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Annotated, TypedDict
 from uuid import UUID
 
-from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,7 +19,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import page_cursor_id, page_limit, paginated
-from pipeline.api.v1.fields import Choice, Choices, Line, Nothing, Shape, Whole
+from pipeline.api.v1.fields import Choice, Choices, Name, Nothing, Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
 from pipeline.selectors.cursors import encode_cursor
@@ -30,19 +29,13 @@ from pipeline.selectors.page import Page
 class ApiKeyIn(Shape):
     """A new key: a name that people recognise it by, and its permissions."""
 
-    name = Line(max_length=KEY_NAME_LENGTH)
+    name = Name(max_length=KEY_NAME_LENGTH)
     scopes = Choices(
         child=Choice(choices=Scope.values),
         allow_empty=False,
         default=[scope.value for scope in USUAL_SCOPES],
     )
     expires_in_days = Whole(min_value=1, max_value=MOST_KEY_DAYS, allow_null=True, default=None)
-
-    def validate_name(self, value: str) -> str:
-        """Return the name, of characters that can be shown."""
-        if not value.isprintable():
-            raise ValidationError([ErrorDetail("Not a valid string.", "invalid")])
-        return value
 
 
 class ApiKeyOut(TypedDict):

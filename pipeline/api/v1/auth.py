@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.addresses import EMAIL_LENGTH
-from applicants.codes import send_code
+from applicants.codes import digits_of_code, send_code
 from applicants.sign_in import sign_in_by_code
 from applicants.tokens import revoke_token_of_applicant
 from pipeline.api.access import authorize_person
@@ -35,14 +35,14 @@ class CodeRequestIn(Shape):
 
 
 class CodeIn(Shape):
-    """An email address and the code that was sent to it. Blanks between digits do not matter."""
+    """An email address and the code that was sent to it. Blanks and dashes do not matter."""
 
     email = Address(max_length=EMAIL_LENGTH)
     code = Line(max_length=20)
 
     def validate_code(self, value: str) -> str:
-        """Return the code without blanks."""
-        return "".join(value.split())
+        """Return the digits of the code."""
+        return digits_of_code(value)
 
 
 class TokenOut(TypedDict):

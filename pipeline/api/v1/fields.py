@@ -12,6 +12,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from applicants.addresses import checked_address
+from applicants.names import checked_name
 from pipeline.api.parameters import parameter_as_moment
 from pipeline.domain.contests import cleaned_text
 from pipeline.models import (
@@ -69,6 +70,17 @@ class Line(Text):
         if _CONTROL.search(text):
             self.fail("invalid")
         return text
+
+
+class Name(Line):
+    """A name that people read, in normal form."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the name. Raises ValidationError, which says what to do."""
+        try:
+            return checked_name(super(Line, self).to_internal_value(data))
+        except DjangoValidationError as error:
+            raise ValidationError([ErrorDetail(error.messages[0], "invalid")]) from None
 
 
 class Letter(Text):

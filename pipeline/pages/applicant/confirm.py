@@ -1,7 +1,8 @@
 """The page behind an emailed link: its buttons confirm the offered seat, or pass the turn.
 
-Opening the page changes nothing, because mail scanners open links. Only a button signs the owner
-in, and only while the offer is open. It sends the token in the body, so that no log of
+Opening the page changes nothing, because mail scanners open links. Only a button opens the page of
+this one application, and only while the offer is open. Nobody is signed in: the email may have been
+forwarded. The button sends the token in the body, so that no log of
 refused requests contains a valid one.
 """
 
@@ -20,10 +21,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from applicants import browser
 from applicants.addresses import masked_address
-from applicants.preferences import remember_applicant_time_zone
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.mail.links import LinkedOffer, read_offer_link_token
+from pipeline.mail.links import LinkedOffer, is_offer_link_token_old, read_offer_link_token
 from pipeline.notifications.applicant_emails import zone_for_applicant_emails
 from pipeline.pages.applicant.application import CONFIRMED
 from pipeline.pages.applicant.application_card import ApplicationCard
@@ -34,7 +34,6 @@ from pipeline.selectors.my_applications import my_current_offer, was_my_offer_pa
 from pipeline.selectors.people import read_person
 from pipeline.services.acknowledge import acknowledge
 from pipeline.services.pass_offer import pass_offer
-from pipeline.services.verify import verify_applications_of
 from pipeline.web.middleware import ZONE_COOKIE
 
 
@@ -59,13 +58,12 @@ def confirm_offer(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 @require_POST
 def confirm_by_button(request: HttpRequest) -> HttpResponse:
-    """Confirm the seat, or pass the turn with `pass`, and sign its owner in.
+    """Confirm the seat, or pass the turn with `pass`, and show the application.
 
-    An outdated link signs nobody in, and neither does one from a sandbox.
+    An outdated link opens no application, and neither does one from a sandbox.
     """
     token = request.POST.get("token", "")
-    offer = read_offer_link_token(token)
-    found = _offer_to_confirm(offer) if offer else None
+    offer, found = read_offer_link_token(token), _offer_to_confirm(token)
     if offer is None or found is None or found[1] is not LinkState.OPEN:
         return _confirm_page(request, token, refused=True)
     person_id = found[0].application.applicant_id
@@ -78,18 +76,15 @@ def confirm_by_button(request: HttpRequest) -> HttpResponse:
     if found[0].seen.is_test:  # whoever reads a sandbox's emails is not the person
         messages.success(request, said)
         return redirect("confirm_offer", token)
-    browser.sign_in_browser(request, read_person(person_id))
-    remember_applicant_time_zone(person_id, timezone.get_current_timezone_name())
-    verify_applications_of(person_id)
+    browser.open_application_in_browser(
+        request, applicant_id=person_id, application_id=offer.application_id
+    )
     messages.success(request, said)
-    response = redirect("my_application", offer.application_id)
-    browser.forget_address_in_browser(response)
-    return response
+    return redirect("my_application", offer.application_id)
 
 
 def _confirm_page(request: HttpRequest, token: str, *, refused: bool = False) -> HttpResponse:
-    offer = read_offer_link_token(token)
-    found = _offer_to_confirm(offer) if offer else None
+    found = _offer_to_confirm(token)
     if found is None:
         response = render(request, "applicant/confirm_unknown.html", status=404)
     else:
@@ -115,8 +110,16 @@ def _zone_on_confirm_page(request: HttpRequest, card: ApplicationCard) -> tzinfo
     return timezone.get_current_timezone()
 
 
-def _offer_to_confirm(offer: LinkedOffer) -> tuple[ApplicationCard, LinkState] | None:
-    """Return the application of an offer, and the state of its link."""
+def _offer_to_confirm(token: str) -> tuple[ApplicationCard, LinkState] | None:
+    """Return the application and the state of a link; None if it is forged, or old and not open."""
+    offer = read_offer_link_token(token)
+    found = _offer_and_link_state(offer) if offer else None
+    if found and found[1] is not LinkState.OPEN and is_offer_link_token_old(token):
+        return None
+    return found
+
+
+def _offer_and_link_state(offer: LinkedOffer) -> tuple[ApplicationCard, LinkState] | None:
     try:
         seen = read_application(offer.application_id)
     except ApplicationNotFound:

@@ -10,6 +10,7 @@ from django import forms
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from applicants.forms import NameField
 from pipeline.background.catalog import is_switched_off_in_catalog
 from pipeline.background.schedules import Plan
 from pipeline.pages.background.cron_descriptions import (
@@ -35,7 +36,7 @@ class ScheduleForm(PlainForm):
     """Form for what to run, how often, and what to do about missed runs."""
 
     schedule_id = forms.UUIDField(widget=forms.HiddenInput, required=False)
-    name = forms.CharField(
+    name = NameField(
         label="Name",
         max_length=100,
         help_text="For your team, like “Report for the Monday meeting”.",

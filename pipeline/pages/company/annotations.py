@@ -12,11 +12,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
+from applicants.forms import NameField
 from pipeline.annotations import write
 from pipeline.domain.permissions import Action
 from pipeline.models import LABEL_LENGTH, TAG_LENGTH, TEXT_LENGTH, URL_LENGTH
 from pipeline.pages.access import Member, for_members, received_application
-from pipeline.pages.company.forms import refuse_line_breaks_in_form
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.selectors.jobs import read_job
@@ -37,9 +37,7 @@ class NoteForm(PlainForm):
 class AnnotationTagForm(PlainForm):
     """Tag for an application."""
 
-    tag = forms.CharField(
-        label="New tag", max_length=TAG_LENGTH, validators=[refuse_line_breaks_in_form]
-    )
+    tag = NameField(label="New tag", max_length=TAG_LENGTH)
 
     def clean_tag(self) -> str:
         """Return the tag as it is stored, which can be longer. Raises ValidationError."""
@@ -53,11 +51,10 @@ class AnnotationLinkForm(PlainForm):
     """Link of an application."""
 
     url = forms.URLField(label="Address", max_length=URL_LENGTH, assume_scheme="https")
-    label = forms.CharField(
+    label = NameField(
         label="Text of the link",
         max_length=LABEL_LENGTH,
         required=False,
-        validators=[refuse_line_breaks_in_form],
     )
 
     def clean_url(self) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import (
     HttpRequest,
     HttpResponse,
@@ -20,6 +22,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from applicants.names import checked_name
 from jobs.models import Job
 from pipeline.decisions.make import MOST_PEOPLE
 from pipeline.domain.permissions import Action
@@ -152,8 +155,10 @@ def change_saved_view_of_applications(request: HttpRequest, job_id: UUID) -> Htt
         views.filter(id=int(removed) if removed.isdecimal() and len(removed) < 19 else 0).delete()
         return redirect(here)
     query = ListedFilters.of(QueryDict(request.POST.get("query", ""))).query
-    name = " ".join(request.POST.get("name", "").split())[:VIEW_NAME_LENGTH]
-    if not name or not name.isprintable() or not query:
+    name = ""
+    with suppress(ValidationError):
+        name = checked_name(request.POST.get("name", ""))[:VIEW_NAME_LENGTH]
+    if not name or not query:
         messages.error(request, "Choose filters, then enter a name to save them under.")
     elif len(query) > VIEW_QUERY_LENGTH:
         messages.error(request, "These filters are too long to save. Search for a shorter name.")

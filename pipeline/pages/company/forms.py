@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 
 from applicants.addresses import EMAIL_LENGTH
-from applicants.forms import AddressField
+from applicants.forms import AddressField, NameField
 from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
 from jobs.models import (
     DESCRIPTION_LENGTH,
@@ -34,20 +33,13 @@ UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999
 
 
-def refuse_line_breaks_in_form(text: str) -> None:
-    """Refuse line breaks and other invisible characters. Raises ValidationError."""
-    if not text.isprintable():
-        raise ValidationError("Remove line breaks and other invisible characters.")
-
-
 class PostingForm(PlainForm):
     """Posting of a job: the text that applicants read."""
 
-    title = forms.CharField(max_length=TITLE_LENGTH, validators=[refuse_line_breaks_in_form])
-    location = forms.CharField(
+    title = NameField(max_length=TITLE_LENGTH)
+    location = NameField(
         max_length=LOCATION_LENGTH,
         required=False,
-        validators=[refuse_line_breaks_in_form],
         help_text="For example “Lisbon” or “Remote in Europe”.",
     )
     description = forms.CharField(
@@ -255,7 +247,7 @@ class DraftSettingsForm(SettingsForm, DrawTimeForm):
 class PersonForm(PlainForm):
     """Person whom the company adds to a line."""
 
-    name = forms.CharField(max_length=PERSON_NAME_LENGTH, validators=[refuse_line_breaks_in_form])
+    name = NameField(max_length=PERSON_NAME_LENGTH)
     email = AddressField(
         label="Email address",
         max_length=EMAIL_LENGTH,

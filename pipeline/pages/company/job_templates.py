@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from applicants.forms import NameField
 from pipeline.domain.permissions import Action
 from pipeline.models import TEMPLATE_NAME_LENGTH, JobTemplate
 from pipeline.pages.access import (
@@ -19,7 +19,6 @@ from pipeline.pages.access import (
     require_access,
     switch_current_member,
 )
-from pipeline.pages.company.forms import refuse_line_breaks_in_form
 from pipeline.pages.draws import BLANK_TIME
 from pipeline.pages.forms import PlainForm
 from pipeline.services.job_templates import (
@@ -37,9 +36,8 @@ MAY = Action.CREATE_JOB
 class TemplateNameForm(PlainForm):
     """Name of a template."""
 
-    name = forms.CharField(
+    name = NameField(
         max_length=TEMPLATE_NAME_LENGTH,
-        validators=[refuse_line_breaks_in_form],
         help_text="Only your company sees it.",
     )
 

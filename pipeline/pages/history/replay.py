@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -36,6 +35,7 @@ from pipeline.selectors.past_states import (
 )
 from pipeline.templatetags.line import tag_time_in_short
 from pipeline.wording.event_words import status_event_words
+from tasks.time_zones import is_known_time_zone
 
 # Headings of the differences between two moments, in the order in which they are shown.
 DIFFERENCES = {
@@ -152,8 +152,8 @@ def _requested_replay(request: HttpRequest) -> Asked:
         # The form names the zone of its times, because the browser's zone may not have been known
         # yet.
         zone: tzinfo = timezone.get_current_timezone()
-        with suppress(ZoneInfoNotFoundError, ValueError, OSError):
-            zone = ZoneInfo(request.GET.get("zone", ""))
+        if is_known_time_zone(name := request.GET.get("zone", "")):
+            zone = ZoneInfo(name)
         at = timezone.make_aware(at, zone)
     return Asked(as_of=at)
 

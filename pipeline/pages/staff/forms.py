@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from applicants.forms import AddressField
+from applicants.forms import AddressField, NameField
 from jobs.keys import MOST_KEY_DAYS
 from jobs.models import NAME_LENGTH, Role, Scope
 from pipeline.background.catalog import catalogued_company_types
@@ -54,7 +54,7 @@ class KeyForm(PlainForm):
     """
 
     key_id = forms.UUIDField(widget=forms.HiddenInput)
-    name = forms.CharField(
+    name = NameField(
         max_length=NAME_LENGTH,
         label="Name",
         help_text="What the key is for, like “Import from the careers page”.",

@@ -20,7 +20,7 @@ from allauth.core import context
 from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 
-from applicants.forms import AddressField
+from applicants.forms import AddressField, NameField
 from pipeline.config.allauth import CODE_SECONDS
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.rate_limits import TooOften, limit_page_rate
@@ -150,7 +150,7 @@ class ResetOwnPasswordForm(NewPasswordForm, ResetPasswordKeyForm):
 class AddPasskeyForm(AddWebAuthnForm):
     """Form for a new passkey or security key."""
 
-    name = forms.CharField(
+    name = NameField(
         required=False,
         max_length=100,
         label="Name",

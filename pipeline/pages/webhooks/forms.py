@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
+from applicants.forms import NameField
 from pipeline.models.webhooks import LONGEST_DESCRIPTION, LONGEST_URL
 from pipeline.pages.forms import PlainForm
 from pipeline.webhooks.types import TYPES
@@ -22,7 +23,7 @@ class EndpointForm(PlainForm):
         help_text="Where we send each event, like https://example.org/webhooks.",
         widget=forms.URLInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    description = forms.CharField(
+    description = NameField(
         max_length=LONGEST_DESCRIPTION,
         required=False,
         label="Description",

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from applicants import browser
 from applicants.models import Applicant
 from applicants.preferences import remember_applicant_time_zone
 from pipeline.domain.states import Outcome
-from pipeline.mail.links import MAX_AGE, LinkedOffer, make_offer_link_token
+from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.services.lifecycle import close_job
+from tests.services.test_verify import unverified
 from tests.support import factories
 from tests.support.applicants import confirm, decide, leave, mine, who
 from tests.support.clock import let_time_pass
@@ -73,15 +75,51 @@ def test_the_links_address_stays_secret(visitor: Client) -> None:
     assert "no-store" in page["Cache-Control"]
 
 
-def test_the_button_takes_the_seat_and_signs_in(visitor: Client) -> None:
+def test_the_button_takes_the_seat_and_opens_that_application_alone(visitor: Client) -> None:
     application = offered()
+    other = factories.application(factories.job(), application.applicant)
 
     answer = visitor.post("/confirm/", {"token": token_of(application)}, follow=True)
 
     assert factories.status_of(application) == "ACTIVE"
     assert answer.redirect_chain == [(mine(application), 302)]
     assert "Seat confirmed." in text_of(answer)
+    assert "A link in an email opened this application" in text_of(answer)
+    assert who(visitor) is None
+    assert visitor.get(mine(application, "withdraw/")).status_code == 200
+    closed = [mine(other), "/me/", "/me/data/", "/me/data/download/", "/me/data/erase/"]
+    assert [visitor.get(page).status_code for page in closed] == [302] * len(closed)
+    assert visitor.post("/me/data/erase/").status_code == 302
+    assert not Applicant.objects.get(id=application.applicant_id).is_erased
+    assert visitor.get("/api/v1/me/applications").status_code in (401, 404)
+
+
+def test_a_person_who_is_signed_in_stays_so_and_a_link_does_not_change_their_time_zone(
+    visitor: Client,
+) -> None:
+    application = offered()
+    session = visitor.session
+    session[browser.KEY] = str(application.applicant_id)
+    session.save()
+    visitor.cookies["time_zone"] = "Asia/Tokyo"
+
+    visitor.post("/confirm/", {"token": token_of(application)})
+
     assert who(visitor) == str(application.applicant_id)
+    assert visitor.get("/me/data/").status_code == 200
+    assert not Applicant.objects.get(id=application.applicant_id).time_zone
+
+
+def test_a_link_opens_its_application_for_a_day_and_verifies_no_other(
+    visitor: Client,
+) -> None:
+    application = offered()
+    other = unverified(factories.job(), application.applicant)
+
+    visitor.post("/confirm/", {"token": token_of(application)})
+
+    assert 86_000 < visitor.session.get_expiry_age() <= 86_400
+    assert not factories.fresh(other).is_verified
 
 
 def refused(visitor: Client, token: str) -> str:
@@ -149,12 +187,40 @@ def test_a_link_to_a_closed_job_says_so(visitor: Client) -> None:
     assert "The company has closed this job." in refused(visitor, token)
 
 
-def test_a_forged_or_ancient_link_leads_back_in(visitor: Client, monkeypatch: Any) -> None:
+def test_a_forged_link_leads_back_in(visitor: Client) -> None:
     token = token_of(offered())
 
     for bad in ("nonsense", f"{token}x", token.replace(":", "", 1)):
         assert BROKEN in refused(visitor, bad)
-    later = time.time() + MAX_AGE.total_seconds() + 9
+
+
+def test_a_link_works_until_its_offers_deadline_however_far_quiet_hours_put_it(
+    visitor: Client, monkeypatch: Any
+) -> None:
+    application = offered(
+        acknowledgment_window_seconds=30 * 86_400,
+        quiet_from="12:00",
+        quiet_to="08:00",
+        quiet_weekends=True,
+    )
+    token = token_of(application)
+    days = (application.acknowledge_by - application.applied_at).days
+    assert days > 200
+    almost = time.time() + (days - 1) * 86_400
+
+    monkeypatch.setattr("django.core.signing.time.time", lambda: almost)
+
+    assert "It is your turn." in text_of(visitor.get(f"/confirm/{token}/"))
+    visitor.post("/confirm/", {"token": token})
+    assert factories.status_of(application) == "ACTIVE"
+    assert BROKEN in text_of(visitor.get(f"/confirm/{token}/")), "nothing is open: the link is old"
+
+
+def test_an_ancient_link_leads_back_in(visitor: Client, monkeypatch: Any) -> None:
+    application = offered()
+    token = token_of(application)
+    leave(application)
+    later = time.time() + 62 * 86_400
     monkeypatch.setattr("time.time", lambda: later)
     assert "we\N{RIGHT SINGLE QUOTATION MARK}ll email you a code" in refused(visitor, token)
 

@@ -51,6 +51,8 @@ def test_the_page_of_an_offer_leads_to_its_deadline(offered: Application) -> Non
     assert entry.end == until.replace(microsecond=0)
     assert entry.end - entry.start == timedelta(minutes=30)
     assert str(entry["uid"]).startswith(str(offered.id))
+    assert "ORGANIZER" in entry
+    assert "ATTENDEE" not in entry, "a published entry has none (RFC 5546, 3.2.1)"
 
 
 def test_an_extended_deadline_replaces_the_entry(offered: Application) -> None:

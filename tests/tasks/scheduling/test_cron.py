@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tasks.errors import BadSchedule
 from tasks.scheduling.cron import CronTimes
+from tasks.time_zones import is_known_time_zone
 
 
 def times(cron: str, zone: str, start: str, count: int) -> list[str]:
@@ -124,3 +125,23 @@ def test_what_cannot_be_read_is_refused_in_a_sentence_that_quotes_it(cron: str, 
 
     with pytest.raises(BadSchedule, match=f"^{re.escape(quoted)} is not a "):
         CronTimes(cron, zone)
+
+
+@pytest.mark.parametrize("hours", ["0-23", "0-23/1", ",".join(map(str, range(24)))])
+def test_all_hours_written_out_are_a_star(hours: str) -> None:
+    autumn = datetime(2026, 10, 25, 0, 0, tzinfo=UTC)
+    here, star = (
+        CronTimes(f"0 {hours} * * *", "Europe/Berlin"),
+        CronTimes("0 * * * *", "Europe/Berlin"),
+    )
+
+    for _ in range(4):
+        assert here.after(autumn) == star.after(autumn) == autumn + timedelta(hours=1)
+        autumn += timedelta(hours=1)
+
+
+@pytest.mark.parametrize("zone", ["localtime", "posixrules", "posix/Europe/Berlin", "Factory", ""])
+def test_a_zone_of_this_machine_alone_is_none(zone: str) -> None:
+    assert not is_known_time_zone(zone)
+    with pytest.raises(BadSchedule):
+        CronTimes("0 8 * * *", zone)

@@ -13,9 +13,9 @@ from pipeline.api.v1.fields import (
     Choice,
     Flag,
     Letter,
-    Line,
     Metadata,
     Moment,
+    Name,
     Shape,
     Text,
     external_id_field,
@@ -29,7 +29,7 @@ from pipeline.wording.contest_words import ANSWER_WORDS
 class OwnApplicationIn(Shape):
     """A person applies. The credential says who they are."""
 
-    name = Line(max_length=PERSON_NAME_LENGTH, required=False)
+    name = Name(max_length=PERSON_NAME_LENGTH, required=False)
 
 
 class SubmissionIn(Shape):
@@ -41,7 +41,7 @@ class SubmissionIn(Shape):
         "else": {"required": ["name", "email"]},
     }
 
-    name = Line(max_length=PERSON_NAME_LENGTH, required=False)
+    name = Name(max_length=PERSON_NAME_LENGTH, required=False)
     email = Address(max_length=EMAIL_LENGTH, required=False)
     applicant_id = Text(required=False)
     external_id = external_id_field()
@@ -62,7 +62,7 @@ class SubmissionIn(Shape):
 class UnprovedApplicationIn(Shape):
     """A person applies without a credential."""
 
-    name = Line(max_length=PERSON_NAME_LENGTH)
+    name = Name(max_length=PERSON_NAME_LENGTH)
     email = Address(max_length=EMAIL_LENGTH)
 
 

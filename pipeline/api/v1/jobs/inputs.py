@@ -23,6 +23,7 @@ from pipeline.api.v1.fields import (
     Line,
     Metadata,
     Moment,
+    Name,
     Shape,
     Text,
     Whole,
@@ -65,9 +66,9 @@ class PolicyIn(Shape):
 class JobIn(Shape):
     """A new job."""
 
-    title = Line(max_length=TITLE_LENGTH)
+    title = Name(max_length=TITLE_LENGTH)
     description = Text(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
-    location = Line(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
+    location = Name(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
     capacity = Whole(min_value=1, max_value=MAX_CAPACITY)
     policy = PolicyIn(required=False)
     external_id = external_id_field()
@@ -79,9 +80,9 @@ class JobIn(Shape):
 class JobChangeIn(Shape):
     """Changes to a job. Fields that are not named stay as they are."""
 
-    title = Line(max_length=TITLE_LENGTH, required=False)
+    title = Name(max_length=TITLE_LENGTH, required=False)
     description = Text(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
-    location = Line(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
+    location = Name(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
     capacity = Whole(min_value=1, max_value=MAX_CAPACITY, required=False)
     policy = PolicyIn(required=False)
     external_id = external_id_field()

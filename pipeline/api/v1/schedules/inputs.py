@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.api.v1.fields import AnyObject, Flag, Line, Shape
+from pipeline.api.v1.fields import AnyObject, Flag, Line, Name, Shape
 from pipeline.api.v1.tasks.inputs import LONGEST_TYPE, task_priority_field, task_version_field
 
 LONGEST_NAME = 200
@@ -24,7 +24,7 @@ class _PlanIn(Shape):
 class TaskScheduleIn(_PlanIn):
     """A new schedule: work to start repeatedly."""
 
-    name = Line(max_length=LONGEST_NAME)
+    name = Name(max_length=LONGEST_NAME)
     cron = Line(max_length=LONGEST_CRON)
     type = Line(max_length=LONGEST_TYPE)
     zone = Line(max_length=LONGEST_ZONE, default="UTC")
@@ -35,7 +35,7 @@ class TaskScheduleIn(_PlanIn):
 class TaskScheduleChangeIn(_PlanIn):
     """Changes to a schedule. Fields that are not named stay as they are."""
 
-    name = Line(max_length=LONGEST_NAME, required=False)
+    name = Name(max_length=LONGEST_NAME, required=False)
     cron = Line(max_length=LONGEST_CRON, required=False)
     type = Line(max_length=LONGEST_TYPE, required=False)
 

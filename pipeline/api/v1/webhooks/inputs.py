@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.api.v1.fields import Choice, Choices, Flag, Line, Moment, Shape
+from pipeline.api.v1.fields import Choice, Choices, Flag, Line, Moment, Name, Shape
 from pipeline.models.webhooks import LONGEST_DESCRIPTION, LONGEST_URL
 from pipeline.webhooks.types import TYPES
 
@@ -14,7 +14,7 @@ def _webhook_types_input(**more: Any) -> Choices:
 
 
 def _webhook_description_input(**more: Any) -> Line:
-    return Line(max_length=LONGEST_DESCRIPTION, allow_blank=True, **more)
+    return Name(max_length=LONGEST_DESCRIPTION, allow_blank=True, **more)
 
 
 class WebhookIn(Shape):

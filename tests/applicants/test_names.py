@@ -1,0 +1,81 @@
+"""The rule for names, on pages, in files and over the API."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from applicants.forms import ApplyForm
+from applicants.names import checked_name
+from jobs.companies import checked_company_name
+from jobs.errors import BadName
+from pipeline.api.v1.applications.inputs import UnprovedApplicationIn
+from pipeline.imports.read_csv import read_csv_rows
+from pipeline.imports.rows import Refusal
+from pipeline.pages.company.annotations import AnnotationLinkForm, AnnotationTagForm
+from pipeline.pages.company.forms import PersonForm, PostingForm
+from pipeline.pages.company.job_templates import TemplateNameForm
+from pipeline.pages.staff.forms import KeyForm
+
+PERSIAN = "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"
+COOK = "\U0001f469\u200d\U0001f373 Chef"
+BAD = [
+    "\u200b\u2060",
+    "\u3164",
+    "\u2800 \u00a0",
+    "-",
+    "Bo \u202egnieR",
+    "Bo \u2067x",
+    "Ann\nBcc: x",
+    "Ann\x1b[31m",
+    "Ann\x85x",
+    "Ann\u2028x",
+    "Ann\U000e0041",
+]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_name_that_hides_or_reorders_text_is_refused_everywhere(name: str) -> None:
+    with pytest.raises(ValidationError):
+        checked_name(name)
+    with pytest.raises(BadName):
+        checked_company_name(name)
+    assert "name" in ApplyForm({"name": name, "email": "a@x.org"}).errors
+    assert "name" in PersonForm({"name": name, "email": "a@x.org"}).errors
+    assert {"title", "location"} <= PostingForm({"title": name, "location": name}).errors.keys()
+    assert "tag" in AnnotationTagForm({"tag": name}).errors
+    assert "label" in AnnotationLinkForm({"url": "https://x.org", "label": name}).errors
+    assert "name" in TemplateNameForm({"name": name}).errors
+    assert "name" in KeyForm({"name": name}).errors
+    asked = UnprovedApplicationIn(data={"name": name, "email": "a@x.org"})
+    assert not asked.is_valid()
+    assert "name" in asked.errors
+    quoted = f'name,email\n"{name}",a@x.org\n'.encode()
+    assert [row.refusal for row in read_csv_rows([quoted])] == [Refusal.BAD_NAME]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (PERSIAN, PERSIAN),
+        (COOK, COOK),
+        ("Ana\u00a0Li", "Ana Li"),
+        ("\u3000Ana\u200b Li\u2060", "Ana Li"),
+        ("Zoe\u0308", "Zo\u00eb"),
+        ("An\u200dna", "Anna"),
+        ("\u200cAnna", "Anna"),
+        ("O\u2019Neil-\u00d1u\u00f1ez 3rd", "O\u2019Neil-\u00d1u\u00f1ez 3rd"),
+        ("\u2b50", "\u2b50"),
+    ],
+)
+def test_a_real_name_is_kept_in_one_normal_form_everywhere(given: str, kept: str) -> None:
+    assert checked_name(given) == checked_name(kept) == kept
+    for form in (ApplyForm, PersonForm):
+        filled = form({"name": given, "email": "a@x.org"})
+        assert filled.is_valid()
+        assert filled.cleaned_data["name"] == kept
+    asked = UnprovedApplicationIn(data={"name": given, "email": "a@x.org"})
+    assert asked.is_valid()
+    assert asked.validated_data["name"] == kept
+    (row,) = read_csv_rows([f"name,email\n{given},a@x.org\n".encode()])
+    assert (row.name, row.refusal) == (kept, None)
