@@ -21,6 +21,7 @@ from django.utils.cache import patch_cache_control
 from django.utils.translation import get_language
 
 from pipeline.live import stream_tokens
+from pipeline.live.streams import TIME_HEADER
 from pipeline.pages.access import current_applicant, current_member
 
 SHARED_SECONDS = 5  # how long a fragment is cached; its relative times lag at most this much
@@ -73,6 +74,7 @@ def live_page(
         )
     if wants_fragment:
         response["ETag"], response[STREAM_HEADER] = etag, stream
+        response[TIME_HEADER] = timezone.now().isoformat()  # also of 304: it corrects countdowns
     patch_cache_control(response, private=True, no_cache=True)
     return response
 
