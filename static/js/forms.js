@@ -26,6 +26,14 @@ document.addEventListener("submit", (event) => {
 
 addEventListener("pageshow", () => document.querySelectorAll("form[data-busy]").forEach(release));
 
+// A form has an id, so that a second press is not a second order. Who comes back to the page wants one.
+const isBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+addEventListener("pageshow", ({ persisted }) => {
+  if (!persisted && !isBack) return;
+  for (const field of document.querySelectorAll("[name=submission_id]"))
+    field.value = [...crypto.getRandomValues(new Uint8Array(9))].map((each) => each.toString(36)).join("");
+});
+
 // The page behind a printed link has one button, which is pressed at once; without scripts by hand.
 attempt(() => document.querySelector("form[data-send-at-once]")?.requestSubmit());
 

@@ -1,4 +1,4 @@
-"""With forced colours, as in Windows' high contrast, what backgrounds say must be said by borders."""
+"""Forced colours, as in Windows' high contrast: borders say what backgrounds cannot."""
 
 from __future__ import annotations
 
