@@ -14,7 +14,7 @@ from jobs.models import Company, Job
 from pipeline.models import WebhookEndpoint
 from pipeline.pages.company import jobs as job_pages
 from tests.support.accounts import browser_of, member_of
-from tests.support.pages import text_of
+from tests.support.pages import text_of, values_of_form
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NEW_JOB = "/company/jobs/new/"
@@ -23,11 +23,7 @@ TWICE = "You sent this form twice. It was carried out once."
 
 def fields_of(client: Client, path: str) -> dict[str, Any]:
     """Return the form of a page, with its id and its usual values."""
-    form = client.get(path).context["form"]
-    values = {name: form[name].value() for name in form.fields}
-    return {name: value for name, value in values.items() if value not in (None, False)} | {
-        "submission_id": submission_of(client, path)
-    }
+    return values_of_form(client, path) | {"submission_id": submission_of(client, path)}
 
 
 def submission_of(client: Client, path: str) -> str:
