@@ -96,8 +96,7 @@ def cancel_many(task_ids: Collection[UUID], *, actor: str, owner_id: UUID) -> in
     Give at most MOST_AT_ONCE: their rows are locked until the transaction ends.
     """
     with connection.cursor() as cursor:
-        given = {"tasks": list(task_ids), "owner": owner_id, "actor": actor}
-        cursor.execute(_CANCEL_MANY, given)
+        cursor.execute(_CANCEL_MANY, {"tasks": list(task_ids), "owner": owner_id, "actor": actor})
         cancelled, has_running = cursor.fetchone()
     if has_running:
         transaction.on_commit(_announce_cancel, robust=True)

@@ -42,7 +42,7 @@ class _FormTokens(CsrfTokenNode):
     def render(self, context: Context) -> SafeString:
         submission = context.get(SUBMISSION) or secrets.token_urlsafe(12)
         hidden = format_html('<input type="hidden" name="{}" value="{}">', SUBMISSION, submission)
-        return super().render(context) + hidden
+        return SafeString(super().render(context)) + hidden
 
 
 @register.tag
