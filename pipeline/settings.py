@@ -75,6 +75,7 @@ MIDDLEWARE = [
     "pipeline.pages.staff.middleware.RefusedFormMiddleware",
     "pipeline.pages.staff.middleware.second_step_for_operators",
     "pipeline.web.middleware.time_zone",
+    "pipeline.pages.submissions.answer_submission_once",
     "pipeline.pages.error_messages.post_only_error_messages_to_page",
     "pipeline.pages.error_messages.missing_error_messages_to_404",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -21,7 +22,8 @@ log = logging.getLogger(__name__)
 
 What = TaskAct.What
 
-# Longest reason that is kept, in characters.
+# Most tasks that are cancelled in one transaction.
+MOST_AT_ONCE = 500
 
 _CANCEL = """
 WITH asked AS (
@@ -39,6 +41,35 @@ WITH asked AS (
 )
 SELECT status FROM asked
 """
+_CANCEL_MANY = """
+WITH chosen AS MATERIALIZED (
+    SELECT id FROM tasks_task
+    WHERE id = ANY(%(tasks)s) AND owner_id = %(owner)s AND status IN ('PENDING', 'RUNNING')
+    ORDER BY id FOR UPDATE
+), asked AS (
+    UPDATE tasks_task SET
+        status = CASE status WHEN 'PENDING' THEN 'CANCELLED' ELSE 'CANCELLING' END,
+        finished_at = CASE status WHEN 'PENDING' THEN statement_timestamp() END
+    WHERE id = ANY(ARRAY(SELECT id FROM chosen))
+    RETURNING id, status, attempt
+), events AS (
+    INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
+    SELECT a.id, e.kind, a.attempt, %(actor)s FROM asked a CROSS JOIN LATERAL (
+        SELECT 1 AS n, 'cancel_requested' AS kind
+        UNION ALL SELECT 2, 'cancelled' WHERE a.status = 'CANCELLED' ORDER BY n) e
+)
+SELECT count(*), bool_or(status = 'CANCELLING') FROM asked
+"""
+_RUN_NOW = """
+WITH due AS (
+    UPDATE tasks_task SET run_after = statement_timestamp()
+    WHERE id = %(task)s AND status = 'PENDING' AND attempt > 0 AND run_after > statement_timestamp()
+      AND (%(owner)s::uuid IS NULL OR owner_id = %(owner)s)
+    RETURNING id, attempt
+)
+INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
+SELECT id, 'retry_scheduled', attempt, %(actor)s, '{"delay_seconds": 0}'::jsonb FROM due
+"""
 _ANNOUNCE_CANCEL = "SELECT pg_notify('tasks', 'cancel')"
 
 
@@ -48,20 +79,47 @@ def cancel(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> Status
     Return the status, CANCELLED or CANCELLING. Cancelling twice is not an error. Raises
     TaskNotFound (also if another owner has the task), and WrongStatus if it has already ended.
     """
-
-    def announce_cancel() -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(_ANNOUNCE_CANCEL)
-
     with connection.cursor() as cursor:
         cursor.execute(_CANCEL, {"task": task_id, "owner": owner_id, "actor": actor})
         found = cursor.fetchone()
     status = Status(found[0]) if found else Status(find_task(task_id, owner_id=owner_id).status)
     if status is Status.CANCELLING:
-        transaction.on_commit(announce_cancel, robust=True)
+        transaction.on_commit(_announce_cancel, robust=True)
     elif status is not Status.CANCELLED:
         raise WrongStatus(task_id, status, "pending or running")
     return status
+
+
+def cancel_many(task_ids: Collection[UUID], *, actor: str, owner_id: UUID) -> int:
+    """Cancel those of an owner's tasks that are pending or running, and return how many they are.
+
+    Give at most MOST_AT_ONCE: their rows are locked until the transaction ends.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_CANCEL_MANY, {"tasks": list(task_ids), "owner": owner_id, "actor": actor})
+        cancelled, has_running = cursor.fetchone()
+    if has_running:
+        transaction.on_commit(_announce_cancel, robust=True)
+    return int(cancelled)
+
+
+def run_now(task_id: UUID, *, actor: str, owner_id: UUID | None = None) -> None:
+    """Have a task that waits for its retry run as soon as a worker is free.
+
+    Raises TaskNotFound (also if another owner has the task), and WrongStatus if it does not wait
+    for a retry.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_RUN_NOW, {"task": task_id, "owner": owner_id, "actor": actor})
+        if not cursor.rowcount:
+            status = find_task(task_id, owner_id=owner_id).status
+            raise WrongStatus(task_id, status, "pending, to be retried later")
+    wake_workers_for_enqueued_after_commit()
+
+
+def _announce_cancel() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_ANNOUNCE_CANCEL)
 
 
 @transaction.atomic

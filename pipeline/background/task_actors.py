@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
+from django.utils.crypto import salted_hmac
+
 from jobs.models import ApiKey, User
 from tasks.models import Schedule
 
@@ -25,6 +27,16 @@ def task_actor_parts(actor: str) -> tuple[str, UUID | None]:
         except ValueError:
             return kind, None
     return ("system" if kind in _SITES_OWN else "worker"), None
+
+
+def worker_mark(actor: str) -> str | None:
+    """Return a mark of the worker that is an actor of tasks, or None if it is not a worker.
+
+    The same worker has the same mark; its name, which is of our machines, cannot be read from it.
+    """
+    if task_actor_parts(actor)[0] != "worker":
+        return None
+    return salted_hmac("tasks.worker", actor).hexdigest()[:8]
 
 
 def names_of_task_actors(actors: Iterable[str]) -> dict[str, str]:

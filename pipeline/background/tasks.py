@@ -8,15 +8,21 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
+from jobs.models import JobPosting
+from pipeline.models import StoredFile
 from pipeline.selectors.page import Page
 from tasks.control import find_task
 from tasks.models import Task
-from tasks.models.statuses import HELD
+from tasks.models.statuses import HELD, Status
 
 # How many of a company's newest tasks are searched to count those that ended recently.
 MOST_READ = 2_000
+MOST_SEARCHED = 20_000
+MOST_JOBS = 200  # by whose title tasks are found
+MOST_CANCELLED = 5_000  # with one press
+CANCELLABLE = [Status.PENDING, Status.RUNNING]
 
 _WAITING = """
 SELECT count(*) FROM (
@@ -36,16 +42,62 @@ def tasks_of(
     *,
     status: str | None = None,
     type_key: str | None = None,
+    search: str = "",
     after: UUID | None = None,
     limit: int,
 ) -> Page[Task]:
-    """Return a company's tasks with their types, newest first. `after` continues after a task."""
+    """Return a company's tasks with their types, newest first. `after` continues after a task.
+
+    `search` is explained at `_search_in_tasks`.
+    """
     found = owned_tasks(company_id, type_key).order_by("-id")
     if status:
         found = found.filter(status=status)
+    if search:
+        found = _search_in_tasks(company_id, found, search)
     if after:
         found = found.filter(id__lt=after)
     return Page.cut(list(found[: limit + 1]), limit)
+
+
+def tasks_to_cancel(
+    company_id: UUID, *, status: str | None, type_key: str | None, search: str, newest: UUID | None
+) -> list[UUID]:
+    """Return the ids of a company's waiting and running tasks that match, at most MOST_CANCELLED.
+
+    `newest` is the id of the newest one; later ones are left out.
+    """
+    found = owned_tasks(company_id, type_key).filter(status__in=CANCELLABLE).order_by("-id")
+    if status:
+        found = found.filter(status=status)
+    if search:
+        found = _search_in_tasks(company_id, found, search)
+    if newest:
+        found = found.filter(id__lte=newest)
+    return list(found.values_list("id", flat=True)[:MOST_CANCELLED])
+
+
+def _search_in_tasks(company_id: UUID, tasks: QuerySet[Task], text: str) -> QuerySet[Task]:
+    """Find the tasks with this id or idempotency key, label, or job, by its id or in its title.
+
+    Only the company's newest MOST_SEARCHED tasks are searched.
+    """
+    jobs = JobPosting.objects.filter(job__company_id=company_id)
+    wanted = Q(idempotency_key=text) | Q(payload__label__icontains=text)
+    try:
+        wanted |= Q(id=UUID(text))
+        jobs = jobs.filter(job_id=UUID(text))
+    except ValueError:
+        jobs = jobs.filter(title__icontains=text).order_by("-job_id")
+    ids = list(jobs.values_list("job_id", flat=True)[:MOST_JOBS])
+    files = StoredFile.objects.filter(company_id=company_id, job_id__in=ids)
+    named = {"job_id": ids, "import_id": files.values_list("id", flat=True) if ids else []}
+    for name, found in named.items():
+        wanted |= Q(**{f"payload__{name}__in": [str(each) for each in found]})
+    everything = Task.objects.filter(owner_id=company_id).order_by("-id").values_list("id")
+    if last := everything[MOST_SEARCHED : MOST_SEARCHED + 1].first():
+        tasks = tasks.filter(id__gt=last[0])
+    return tasks.filter(wanted)
 
 
 def task_of(company_id: UUID, task_id: UUID) -> Task:

@@ -1,5 +1,7 @@
 """`GET /live/<token>`: server-sent events when a line changes, without Django.
 
+`GET /live/clock` answers 204 with the time, to a page whose device has slept.
+
 Open streams hold no thread and no database connection. Events: `change` with the job and its log's
 last seq, and `check` if changes may have been missed. The page then fetches what changed.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 from asyncio import ensure_future
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.http import parse_cookie
@@ -20,6 +23,8 @@ from pipeline.web.client_address import network_of_client_address
 from pipeline.web.refusal_log import refusal_log
 
 PREFIX = "/live/"
+CLOCK = "clock"
+TIME_HEADER = "Server-Time"
 # How often a silent stream sends a sign of life, so that no proxy closes it.
 HEARTBEAT_SECONDS = 20.0
 RETRY_MS = (2_000, 6_000)
@@ -35,12 +40,16 @@ async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None
     session. 503 if there are too many watchers. 405 for any method but GET.
     """
     if scope["method"] != "GET":
-        return await _refuse_stream(send, 405, (b"allow", b"GET"))
-    token = stream_tokens.read_stream_token(scope["path"].removeprefix(PREFIX))
+        return await _answer_without_stream(send, 405, (b"allow", b"GET"))
+    name = scope["path"].removeprefix(PREFIX)
+    if name == CLOCK:
+        now = datetime.now(UTC).isoformat().encode()
+        return await _answer_without_stream(send, 204, (TIME_HEADER.lower().encode(), now))
+    token = stream_tokens.read_stream_token(name)
     cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
     session_key = parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME, "")
     if token is None or not token.is_for(session_key):
-        return await _refuse_stream(send, 204)
+        return await _answer_without_stream(send, 204)
     address = network_of_client_address((scope.get("client") or ("",))[0])
     try:
         with hub.watching(token, address=address, session_key=session_key) as watcher:
@@ -48,10 +57,10 @@ async def stream(hub: Hub, scope: Message, receive: Receive, send: Send) -> None
     except HubFull:
         refusal_log.note(address, 503)
         wait = (b"retry-after", str(FULL_RETRY_SECONDS).encode())
-        await _refuse_stream(send, 503, wait, (b"connection", b"close"))
+        await _answer_without_stream(send, 503, wait, (b"connection", b"close"))
 
 
-async def _refuse_stream(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:
+async def _answer_without_stream(send: Send, status: int, *headers: tuple[bytes, bytes]) -> None:
     length = [] if status == 204 else [(b"content-length", b"0")]
     start = {"type": "http.response.start", "status": status}
     await send(start | {"headers": [*_ALWAYS, *length, *headers]})

@@ -25,6 +25,7 @@ from jobs.team import locked_teams_of, open_team_memberships
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
 from pipeline.domain.permissions import RULES, Action
 from pipeline.domain.states import Actor, ActorKind
+from pipeline.pages.kept_form import kept_form_of, kept_form_page
 from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.people import read_person
@@ -170,7 +171,7 @@ def for_applicants(
         application_id = kwargs.get("application_id")
         is_linked = isinstance(application_id, UUID) and linked_applicant(request, application_id)
         if current_applicant(request) is None and not is_linked:
-            return redirect_to_login(request.get_full_path(), resolve_url("sign_in"))
+            return _to_sign_in(request, "sign_in")
         return view(request, *args, **kwargs)
 
     return guarded_for_applicant
@@ -195,7 +196,7 @@ def for_members(
             request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
         ) -> HttpResponseBase:
             if not request.user.is_authenticated:
-                return redirect_to_login(request.get_full_path(), resolve_url("account_login"))
+                return _to_sign_in(request, "account_login")
             member = current_member(request)
             if member is None and locked_teams_of(request.user.id):
                 return redirect("account")  # the page that says that a second step is needed
@@ -205,6 +206,14 @@ def for_members(
         return guarded_for_member
 
     return guard_for_members
+
+
+def _to_sign_in(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Redirect to a page of sign-in; a form whose session has ended stays with what was typed."""
+    answer = redirect_to_login(request.get_full_path(), resolve_url(name))
+    if fields := kept_form_of(request):
+        return kept_form_page(request, fields, sign_in_url=answer.url)
+    return answer
 
 
 def require_access(member: Member | None, action: Action) -> Member:

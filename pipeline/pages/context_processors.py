@@ -71,6 +71,7 @@ def frame_context_processor(request: HttpRequest) -> dict[str, Any]:
         "dev_mail": settings.DEV_MAIL,
         "has_push": bool(settings.VAPID_PRIVATE_KEY),
         "story_people": STORY_PEOPLE if has_demo_access_to_story(request) else {},
+        "server_time": timezone.now().isoformat(),
         "zone": zone,
         "zone_words": "UTC" if zone == "UTC" else f"your time zone, {zone.replace('_', ' ')}",
     }

@@ -8,8 +8,9 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect, render, resolve_url
 from django.urls import Resolver404, resolve
 
 from pipeline.domain import errors
@@ -80,6 +81,7 @@ NOT_FOUND = (
 )
 
 
+COMPANY_ROOT = "/company/"
 PRESS_AGAIN = "Nothing has been changed yet. Press the button again."
 
 
@@ -90,7 +92,8 @@ def post_only_error_messages_to_page(
     """Redirect a browser that opens a button's URL to the page that has the button. A middleware.
 
     That happens after signing in again or after a refused form, and when someone reloads. The page
-    is the nearest one above it in the URL.
+    is the nearest one above it in the URL. Below /company/, a stranger signs in first, as for every
+    page there; the answer does not depend on what the URL names.
     """
 
     def answer_with_post_only_error_message(request: HttpRequest) -> HttpResponse:
@@ -106,6 +109,8 @@ def post_only_error_messages_to_page(
             with suppress(Resolver404):
                 resolve(path)
                 break
+        if path.startswith(COMPANY_ROOT) and not request.user.is_authenticated:
+            return redirect_to_login(path, resolve_url("account_login"))
         return redirect(path)
 
     return answer_with_post_only_error_message

@@ -6,6 +6,7 @@ nothing is built. People who look at the same page share a built fragment for a 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any
@@ -21,13 +22,16 @@ from django.utils.cache import patch_cache_control
 from django.utils.translation import get_language
 
 from pipeline.live import stream_tokens
+from pipeline.live.streams import TIME_HEADER
 from pipeline.pages.access import current_applicant, current_member
+from pipeline.templatetags.live import SUBMISSION
 
 SHARED_SECONDS = 5  # how long a fragment is cached; its relative times lag at most this much
 
 PARAMETER = "fragment"
 STREAM_HEADER = "X-Live-Stream"
-_TOKEN = "csrf-token-placeholder"  # noqa: S105  stands for the token in a cached fragment
+# These stand for the tokens of forms in a cached fragment.
+_TOKEN, _SUBMISSION = "csrf-token-placeholder", "submission-id-placeholder"
 
 
 def live_page(
@@ -66,13 +70,16 @@ def live_page(
     else:
         html = caches["local"].get(f"fragment:{etag}")
         if html is None:
-            html = render_to_string(fragment, build() | {"csrf_token": _TOKEN}, request)
+            tokens = {"csrf_token": _TOKEN, SUBMISSION: _SUBMISSION}
+            html = render_to_string(fragment, build() | tokens, request)
             caches["local"].set(f"fragment:{etag}", html, SHARED_SECONDS)
-        response = HttpResponse(
-            html.replace(_TOKEN, get_token(request)) if _TOKEN in html else html
-        )
+        if _TOKEN in html:
+            html = html.replace(_SUBMISSION, secrets.token_urlsafe(12))
+            html = html.replace(_TOKEN, get_token(request))
+        response = HttpResponse(html)
     if wants_fragment:
         response["ETag"], response[STREAM_HEADER] = etag, stream
+        response[TIME_HEADER] = timezone.now().isoformat()  # also of 304: it corrects countdowns
     patch_cache_control(response, private=True, no_cache=True)
     return response
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import base64
 import re
+from datetime import datetime
 from pathlib import Path
+from xml.etree import ElementTree
 
 from django.conf import settings
+from django.core.cache import caches
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
@@ -18,17 +21,26 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from pipeline.receipts.keys import public_receipt_keys
+from pipeline.selectors.jobs import read_open_job_pages
 
 HOUR_SECONDS = 3_600
 DAY_SECONDS = 86_400
-# Open jobs are for search engines. Everything else needs a sign-in or a secret link.
+# Open jobs are for search engines, and the styles and scripts of their pages. Everything else needs
+# a sign-in or a secret link.
 ROBOTS = """\
 User-agent: *
 Allow: /$
+Allow: /?after=
 Allow: /jobs/
 Allow: /privacy/
+Allow: /static/
+Allow: /sitemap.xml
 Disallow: /
+
+Sitemap: {site}/sitemap.xml
 """
+MOST_PAGES = 50_000  # in one file, by the protocol
+SITE_MAP_SECONDS = 600  # how long a process keeps the file
 # Time left, as short as an icon can show it: 14h.
 _MARK = re.compile(r"[1-9]?[0-9][dhm]")
 _ICON = """\
@@ -43,7 +55,32 @@ _ICON = """\
 @cache_control(public=True, max_age=DAY_SECONDS)
 def site_robots_file(request: HttpRequest) -> HttpResponse:
     """Tell search engines which pages they may index."""
-    return HttpResponse(ROBOTS, content_type="text/plain; charset=utf-8")
+    text = ROBOTS.format(site=settings.SITE_URL)
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+@cache_control(public=True, max_age=SITE_MAP_SECONDS)
+def site_map_file(request: HttpRequest) -> HttpResponse:
+    """List the public pages for search engines: the list of jobs and every open job."""
+    drawn = caches["local"].get_or_set("sitemap", _draw_site_map, SITE_MAP_SECONDS)
+    return HttpResponse(drawn, content_type="application/xml; charset=utf-8")
+
+
+def _draw_site_map() -> bytes:
+    root = ElementTree.Element("urlset", xmlns="http://www.sitemaps.org/schemas/sitemap/0.9")
+    pages: list[tuple[str, datetime | None]] = [
+        (reverse("openings"), None),
+        (reverse("privacy"), None),
+    ]
+    jobs = read_open_job_pages(limit=MOST_PAGES - len(pages))
+    pages += [(reverse("opening", args=[job]), changed) for job, changed in jobs]
+    for path, changed in pages:
+        page = ElementTree.SubElement(root, "url")
+        ElementTree.SubElement(page, "loc").text = settings.SITE_URL + path
+        if changed:
+            ElementTree.SubElement(page, "lastmod").text = changed.isoformat(timespec="seconds")
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
 
 
 @require_safe

@@ -6,6 +6,7 @@ from pipeline.pages import site_files
 
 urlpatterns = [
     path("robots.txt", site_files.site_robots_file, name="robots"),
+    path("sitemap.xml", site_files.site_map_file, name="sitemap"),
     path("favicon.ico", site_files.site_favicon_file, name="favicon"),
     path("manifest.webmanifest", site_files.site_manifest_file, name="manifest"),
     path("service-worker.js", site_files.site_service_worker_file, name="service_worker"),

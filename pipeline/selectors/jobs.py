@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -109,6 +110,12 @@ def read_open_jobs(*, search: str, after: UUID | None, limit: int) -> Page[Job]:
     for word in search.split():
         jobs = jobs.alias(text=_folded(text)).filter(text__contains=_folded(Value(word)))
     return _page_of_jobs(jobs, after, limit)
+
+
+def read_open_job_pages(*, limit: int) -> list[tuple[UUID, datetime]]:
+    """Return the id of each open job outside sandboxes, newest first, and when its text changed."""
+    jobs = Job.objects.filter(posting__isnull=False, status=JobStatus.OPEN, is_test=False)
+    return list(jobs.order_by("-id").values_list("id", "posting__updated_at")[:limit])
 
 
 def jobs_of_company(

@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from pipeline.api import problems
 from pipeline.api.problem_types import ProblemType
 from pipeline.api.rendering import render_json
+from pipeline.pages.kept_form import kept_form_of, kept_form_page
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -36,7 +37,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
-    """Return the site's response to a form without a valid CSRF token."""
+    """Return the site's response to a form without a valid CSRF token, keeping what was typed."""
+    if fields := kept_form_of(request):
+        return kept_form_page(request, fields)
     return render(request, "errors/csrf.html", status=403)
 
 

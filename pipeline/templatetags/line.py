@@ -78,12 +78,14 @@ def tag_at(moment: datetime | None, *, seconds: bool = False) -> SafeString | st
 def tag_countdown(deadline: datetime, now: datetime, *, own: bool = False) -> SafeString:
     """Return the time left. With JavaScript, it counts down by the server's clock.
 
-    The reader's own deadline also counts down in the title and the icon of the browser's tab.
+    `at` is this server's time, which answers name (see live_page); `now` may be a sandbox's. The
+    reader's own deadline also counts down in the title and the icon of the browser's tab.
     """
     return format_html(
-        '<count-down until="{}" now="{}"{}><span role="timer">{}</span></count-down>',
+        '<count-down until="{}" now="{}" at="{}"{}><span role="timer">{}</span></count-down>',
         deadline.isoformat(),
         now.isoformat(),
+        timezone.now().isoformat(),
         SafeString(" data-own" if own else ""),
         short_duration(deadline - now),
     )

@@ -1,15 +1,23 @@
-"""Template tags of pages that update by themselves. The views use `live_page`."""
+"""Template tags of pages that update by themselves, and of all forms.
+
+The views use `live_page`.
+"""
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from django import template
 from django.template.base import NodeList, Parser, Token
 from django.template.context import Context
+from django.template.defaulttags import CsrfTokenNode
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+
+# The form field with the id of a submission, see `pipeline.pages.submissions`.
+SUBMISSION = "submission_id"
 
 register = template.Library()
 
@@ -28,6 +36,19 @@ class _LiveRegion(template.Node):
             attributes,
             self.inside.render(context),
         )
+
+
+class _FormTokens(CsrfTokenNode):
+    def render(self, context: Context) -> SafeString:
+        submission = context.get(SUBMISSION) or secrets.token_urlsafe(12)
+        hidden = format_html('<input type="hidden" name="{}" value="{}">', SUBMISSION, submission)
+        return SafeString(super().render(context)) + hidden
+
+
+@register.tag
+def csrf_token(parser: Parser, token: Token) -> _FormTokens:
+    """Return Django's token, and an id by which a form that is sent twice is known."""
+    return _FormTokens()
 
 
 @register.tag

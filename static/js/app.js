@@ -1,12 +1,11 @@
 // What makes the pages more comfortable where there is JavaScript; nothing depends on it.
+import { attempt } from "./attempt.js";
 import "./countdown.js";
 import "./forms.js";
 import "./live.js";
 import { keepRelativeTimes, showTimesHere, tellTimeZone } from "./times.js";
 
-tellTimeZone();
-showTimesHere();
-keepRelativeTimes();
+for (const act of [tellTimeZone, showTimesHere, keepRelativeTimes]) attempt(act);
 
 document.querySelector("[data-focus]")?.focus();
 

@@ -1,9 +1,11 @@
-// <count-down until="…" now="…">: the time that is left, on the server's clock.
+// <count-down until="…" now="…" at="…">: the time that is left, on the server's clock. `now` is on the
+// clock of `until`, which in a sandbox is another one; `at` is the same moment on the server's.
 import { showTimeLeft } from "./tab.js";
 import { noteServerTime, serverNow } from "./times.js";
 import { say } from "./voice.js";
 
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+const LATE_SECONDS = 3;
 const SPOKEN = [[60, "1 minute"], [300, "5 minutes"], [900, "15 minutes"], [3600, "1 hour"],
   [14400, "4 hours"], [86400, "24 hours"]];
 
@@ -20,7 +22,7 @@ function duration(seconds) {
 }
 
 class CountDown extends HTMLElement {
-  static observedAttributes = ["until", "now"];
+  static observedAttributes = ["until", "now", "at"];
 
   connectedCallback() {
     this.timer = setInterval(() => this.tick(), 1000);
@@ -38,13 +40,19 @@ class CountDown extends HTMLElement {
   }
 
   attributeChangedCallback(name, before, value) {
-    if (name === "now") return noteServerTime(value);
-    this.end = Date.parse(value);
-    this.spoken = this.over = undefined;
+    if (name === "until") {
+      this.end = Date.parse(value);
+      this.spoken = this.over = undefined;
+      return;
+    }
+    this.offset = Date.parse(this.getAttribute("now")) - Date.parse(this.getAttribute("at"));
+    if (name === "at") noteServerTime(value);
   }
 
+  now = () => serverNow() + (this.offset || 0);
+
   tick() {
-    const left = (this.end - serverNow()) / 1000;
+    const left = (this.end - this.now()) / 1000;
     const out = this.querySelector("[role=timer]");
     if (!out || Number.isNaN(left)) return;
     const looked = document.querySelector("[data-live]") !== null;
@@ -59,19 +67,23 @@ class CountDown extends HTMLElement {
   }
 
   speak(left) {
-    const mark = left > 0 ? SPOKEN.find(([seconds]) => left <= seconds)?.[1] : "over";
+    const [seconds, words] = SPOKEN.find(([most]) => left <= most) ?? [];
+    const mark = left > 0 ? words : "over";
     const first = this.spoken === undefined;
     if (mark === this.spoken) return;
     this.spoken = mark ?? null;
     if (!mark || first || !this.endsFirst()) return;
-    say(mark === "over" ? "Time is up." : `${mark} left.`);
+    const isLate = seconds - left > LATE_SECONDS; // the device slept past the mark
+    say(mark === "over" ? "Time is up." : `${isLate ? duration(left) : mark} left.`);
   }
 
   // Only the deadline that ends first is spoken of, and shown in the tab: several would be noise.
   endsFirst(kind = "count-down") {
     const others = [...document.querySelectorAll(kind)];
-    return others.every((other) => !(other.end < this.end && other.end > serverNow()));
+    return others.every((other) => !(other.end < this.end && other.end > other.now()));
   }
 }
+
+addEventListener("clock", () => document.querySelectorAll("count-down").forEach((each) => each.tick()));
 
 customElements.define("count-down", CountDown);

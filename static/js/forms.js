@@ -1,4 +1,5 @@
 // A form that changes something is sent once, however often its button is pressed.
+import { attempt } from "./attempt.js";
 
 const ANSWERED_MS = 10_000; // by then it was answered, or it was a download
 
@@ -25,13 +26,20 @@ document.addEventListener("submit", (event) => {
 
 addEventListener("pageshow", () => document.querySelectorAll("form[data-busy]").forEach(release));
 
+// A form has an id, so that a second press is not a second order. Who comes back to the page wants one.
+const isBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+addEventListener("pageshow", ({ persisted }) => {
+  if (!persisted && !isBack) return;
+  for (const field of document.querySelectorAll("[name=submission_id]"))
+    field.value = [...crypto.getRandomValues(new Uint8Array(9))].map((each) => each.toString(36)).join("");
+});
+
 // The page behind a printed link has one button, which is pressed at once; without scripts by hand.
-document.querySelector("form[data-send-at-once]")?.requestSubmit();
+attempt(() => document.querySelector("form[data-send-at-once]")?.requestSubmit());
 
 // Passwords can be read while they are typed; they are hidden again before they are sent.
-const passwords = [...document.querySelectorAll("input[type=password]")];
-for (const form of new Set(passwords.map((input) => input.form))) {
-  const inputs = passwords.filter((input) => input.form === form);
+function addShowBox(form) {
+  const inputs = [...form.querySelectorAll("input[type=password]")];
   const label = document.createElement("label");
   const box = document.createElement("input");
   const text = document.createElement("span");
@@ -47,3 +55,5 @@ for (const form of new Set(passwords.map((input) => input.form))) {
   form.addEventListener("submit", hide);
   addEventListener("pageshow", hide);
 }
+
+for (const form of document.querySelectorAll("form:has(input[type=password])")) attempt(addShowBox, form);

@@ -5,10 +5,12 @@
 // through, the half minute is what is left; a region that shows something that moves without a
 // stream asks more often, as its `data-poll-seconds` says. While the server is away, ever longer
 // waits.
+import { attempt } from "./attempt.js";
 import { moveFrom, shownIn } from "./line_moves.js";
 import { morphKeepingFocus } from "./morph.js";
+import { takeSlot } from "./stream_slots.js";
 import { setTitle } from "./tab.js";
-import { isForeignZone, showTimesHere } from "./times.js";
+import { compareServerTime, isForeignZone, showTimesHere } from "./times.js";
 import { say } from "./voice.js";
 
 const POLL_SECONDS = 30;
@@ -24,8 +26,10 @@ const WORDS = {
   live: "Live",
   poll: (seconds) => `Updates every ${seconds} s`,
   away: "Reconnecting…",
+  broken: "This page could not update itself.",
   over: "This page has changed for you.",
 };
+const RELOADED = ["broken", "over"]; // what a reload may mend
 
 class LiveRegion {
   constructor(region, state) {
@@ -37,6 +41,7 @@ class LiveRegion {
     this.unseenLooks = 0;
     this.address = region.dataset.stream;
     this.failures = 0; // of fetching, in a row
+    this.faults = 0; // of showing what was fetched, in a row
     this.drops = 0; // of the stream, in a row
     this.mayStream = 0; // not before this moment; then without waiting for the next look
   }
@@ -46,6 +51,7 @@ class LiveRegion {
     document.addEventListener("visibilitychange", () => this.seen());
     addEventListener("pagehide", () => this.rest());
     addEventListener("pageshow", (event) => event.persisted && this.wake());
+    addEventListener("clock-jump", () => this.woke());
     this.listen();
     this.show();
     this.later(isForeignZone && !document.hidden ? 0 : this.pause()); // sentences name times, too
@@ -75,24 +81,28 @@ class LiveRegion {
   }
 
   async look() {
+    clearTimeout(this.timer);
     this.timer = undefined;
     if (this.looking) return void (this.again = true);
     this.looking = true;
-    const wait = await this.fetch().then((answer) => this.take(answer), () => this.missed());
+    const wait = await this.fetch().then((answer) => this.take(answer), () => this.missed())
+      .catch((error) => this.failed(error));
     this.looking = false;
     this.looked = true;
-    this.show();
     this.later(this.again ? this.some(SPREAD_MS) : wait);
     this.again = false;
+    this.show();
   }
 
   async fetch() {
+    const sent = Date.now();
     const answer = await fetch(this.region.dataset.live, {
       headers: { "If-None-Match": this.tag },
       redirect: "manual",
       cache: "no-store",
       signal: AbortSignal.timeout(ANSWER_MS),
     });
+    compareServerTime(answer.headers.get("Server-Time"), sent);
     return { answer, html: answer.status === 200 ? await answer.text() : "" };
   }
 
@@ -103,14 +113,16 @@ class LiveRegion {
     this.failures = 0;
     this.follow(answer.headers.get("X-Live-Stream"));
     if (answer.status === 200) {
-      this.tag = answer.headers.get("ETag");
-      const picture = this.region.querySelector(".line-picture"), before = shownIn(picture);
+      const picture = () => this.region.querySelector(".line-picture");
+      const before = attempt(() => shownIn(picture()));
       morphKeepingFocus(this.region, html);
-      moveFrom(before, this.region.querySelector(".line-picture"));
-      showTimesHere();
-      this.retitle();
-      this.tell();
+      this.tag = answer.headers.get("ETag"); // not before: what was not shown is asked for again
+      attempt(() => moveFrom(before, picture()));
+      attempt(showTimesHere);
+      attempt(() => this.retitle());
+      attempt(() => this.tell());
     }
+    this.faults = 0;
     this.listen();
     const over = [...this.region.querySelectorAll("count-down")].some((one) => one.over);
     return over ? Math.min(this.pause(), this.growing((this.checks = (this.checks ?? 0) + 1)))
@@ -142,6 +154,12 @@ class LiveRegion {
     return this.growing(this.failures);
   }
 
+  failed(error) {
+    reportError(error);
+    this.faults += 1;
+    return this.growing(this.faults);
+  }
+
   growing = (times) =>
     Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (times - 1)) * (0.5 + this.some(0.5));
 
@@ -157,17 +175,23 @@ class LiveRegion {
   // Its address is another each time; what it is about stands before its first colon.
   follow(address) {
     const about = (one) => one?.split(":")[0];
-    if (this.stream && about(address) !== about(this.address)) this.close();
+    if (this.slot && about(address) !== about(this.address)) this.close();
     this.address = address;
   }
 
   listen() {
     clearTimeout(this.retry);
-    if (!this.address || this.stream || this.over || this.resting || document.hidden) return;
+    if (!this.address || this.slot || this.over || this.resting || document.hidden) return;
     const early = this.mayStream - Date.now();
     if (early > 0) return void (this.retry = setTimeout(() => this.listen(), early));
+    this.slot = takeSlot(() => attempt(() => this.open()));
+  }
+
+  open() {
     const stream = (this.stream = new EventSource(this.address));
+    this.unopened = setTimeout(() => this.dropped(), ANSWER_MS);
     stream.onopen = () => {
+      clearTimeout(this.unopened);
       this.opened = Date.now();
       this.show();
       if (this.drops) this.later(this.some(WIDE_SPREAD_MS)); // what was told meanwhile is lost
@@ -188,8 +212,10 @@ class LiveRegion {
   }
 
   close() {
+    clearTimeout(this.unopened);
     this.stream?.close();
-    this.stream = this.opened = undefined;
+    this.slot?.();
+    this.slot = this.stream = this.opened = undefined;
   }
 
   // --- the reader
@@ -224,16 +250,24 @@ class LiveRegion {
     this.look();
   }
 
+  // The device slept: what was told meanwhile is lost, and the connection may be dead.
+  woke() {
+    if (this.over || this.resting) return;
+    this.close();
+    this.mayStream = 0;
+    this.look();
+  }
+
   show() {
     if (!this.state) return;
     if (!this.seconds() && !this.over) return void (this.state.hidden = true);
-    const name = this.over ? "over" : this.failures ? "away" : this.opened ? "live" : "poll";
+    const name = this.over ? "over" : this.faults ? "broken" : this.failures ? "away" : this.opened ? "live" : "poll";
     const words = name === "poll" ? WORDS.poll(this.seconds()) : WORDS[name];
     if (this.state.dataset.state === name && this.state.textContent.startsWith(words)) return;
     if (name === "poll" && this.stream && !this.looked) return; // it may open yet
     this.state.dataset.state = name;
     this.state.textContent = words;
-    if (name === "over") this.state.append(" ", this.reload());
+    if (RELOADED.includes(name)) this.state.append(" ", this.reload());
   }
 
   reload() {
@@ -245,4 +279,4 @@ class LiveRegion {
 }
 
 const region = document.querySelector("[data-live]");
-if (region) new LiveRegion(region, document.getElementById("live-state")).start();
+if (region) attempt(() => new LiveRegion(region, document.getElementById("live-state")).start());

@@ -36,12 +36,13 @@ async function find() {
   const turn = (asked += 1);
   const url = `${GO}?fragment=1&q=${encodeURIComponent(field.value)}`;
   const answer = await fetch(url, { redirect: "manual" }).catch(() => null);
+  const html = answer?.ok ? await answer.text().catch(() => null) : null;
   if (turn !== asked) return;
   if (answer?.type === "opaqueredirect") return void (list.textContent = "You are signed out. Reload the page to sign in.");
-  if (!answer?.ok) return void (list.textContent = "The server does not answer. Try again.");
+  if (html === null) return void (list.textContent = "The server does not answer. Try again.");
   const fresh = document.createElement("template");
-  fresh.innerHTML = await answer.text();
-  if (turn === asked) list.replaceChildren(fresh.content);
+  fresh.innerHTML = html;
+  list.replaceChildren(fresh.content);
 }
 
 function move(event) {

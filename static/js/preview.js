@@ -11,10 +11,11 @@ async function refresh() {
   const answer = await fetch(form.getAttribute("action") || location.href, {
     method: "POST", body: values, redirect: "error",
   }).catch(() => null);
-  if (!answer || turn !== asked) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const html = await answer?.text().catch(() => null);
+  if (!html || turn !== asked) return;
+  const page = new DOMParser().parseFromString(html, "text/html");
   const fresh = page.getElementById(shown.id);
-  if (!fresh || turn !== asked) return;
+  if (!fresh) return;
   for (const part of document.querySelectorAll("[data-follows]")) {
     part.textContent = page.getElementById(part.id)?.textContent ?? part.textContent;
   }

@@ -70,8 +70,7 @@ import { moveFrom, shownIn } from "./line_moves.js";
     if (Number(slider.value) !== wanted) slider.value = wanted;
     if (asking) return asking;
     asking = fetchWanted();
-    await asking;
-    asking = null;
+    await asking.finally(() => { asking = null; });
     if (wanted !== shown && failures === 0) await show(wanted);
   };
 

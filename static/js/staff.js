@@ -39,8 +39,14 @@
     if (event.target.matches("[data-copy]")) event.target.select();
     const button = event.target.closest("[data-copies]");
     if (!button) return;
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).value);
-    button.querySelector("span").textContent = "Copied";
+    const field = document.getElementById(button.dataset.copies), said = button.querySelector("span");
+    try {
+      await navigator.clipboard.writeText(field.value);
+      said.textContent = "Copied";
+    } catch { // the browser does not let pages copy
+      field.select();
+      said.textContent = "Press Ctrl C to copy";
+    }
   });
 
   const start = () => { reveal(); warnOfDigits(); };

@@ -5,26 +5,85 @@ const LONGEST_KEPT = 28 * DAY; // from here on only the calendar knows how many 
 const YEAR_SECONDS = 365 * DAY;
 const A_MOMENT_MS = 5_000; // times under a minute stand beside count-downs: they must not stand still
 
-// Not Date.now(): someone may set that clock while the page is open.
-const ownNow = () => performance.timeOrigin + performance.now();
-
-// How far the server's clock is ahead, in ms. A moment that the server named was always on its way
-// for a while, so whatever makes the server look further ahead is nearer to the truth.
+// The server's clock is this device's, put right by so many ms. A moment that the server named was on
+// its way for a while, so whatever makes the server look further ahead is nearer to the truth.
 let ahead = -Infinity;
 
 export function noteServerTime(moment) {
   const told = Date.parse(moment);
-  if (!Number.isNaN(told)) ahead = Math.max(ahead, told - ownNow());
+  if (!Number.isNaN(told)) ahead = Math.max(ahead, told - Date.now());
 }
 
-export const serverNow = () => ownNow() + (Number.isFinite(ahead) ? ahead : 0);
+// The moment of an answer lies between asking, at `sent` by this device, and now.
+export function compareServerTime(moment, sent) {
+  const told = Date.parse(moment);
+  if (Number.isNaN(told)) return false;
+  ahead = Math.max(Math.min(ahead, told - sent), told - Date.now());
+  return true;
+}
+
+export function serverNow() {
+  noticeJump();
+  return Date.now() + (Number.isFinite(ahead) ? ahead : 0);
+}
+
+// Date.now() goes on while the device sleeps, where performance.now() may stand still; but someone
+// may set the former. Ahead of the latter, it is taken to be right; put back, it is not. Then the
+// server is asked, because nothing here can tell a sleep from a clock that was set.
+const JUMP_MS = 1_000, ANSWER_MS = 10_000, FIRST_RETRY_MS = 1_000, LONGEST_RETRY_MS = 60_000;
+let apart = Date.now() - performance.now(), retry, wait = FIRST_RETRY_MS;
+
+function noticeJump() {
+  const jump = Date.now() - performance.now() - apart;
+  if (Math.abs(jump) < JUMP_MS) return;
+  apart += jump;
+  if (jump < 0) ahead -= jump;
+  askServerTime();
+  dispatchEvent(new Event("clock-jump"));
+}
+
+async function askServerTime() {
+  clearTimeout(retry);
+  const sent = Date.now();
+  try {
+    const answer = await fetch("/live/clock", { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS) });
+    if (!compareServerTime(answer.headers.get("Server-Time"), sent)) throw new Error("no time");
+    retry = undefined;
+    wait = FIRST_RETRY_MS;
+    dispatchEvent(new Event("clock"));
+  } catch {
+    retry = setTimeout(askServerTime, wait);
+    wait = Math.min(2 * wait, LONGEST_RETRY_MS);
+  }
+}
+
+// After a sleep, timers may take long to run again; what wakes the page does not.
+function wake() {
+  noticeJump();
+  dispatchEvent(new Event("clock"));
+}
+document.addEventListener("visibilitychange", wake);
+addEventListener("pageshow", wake);
+addEventListener("online", () => retry === undefined ? wake() : askServerTime());
+noteServerTime(document.querySelector("meta[name=server-time]")?.content);
+// From the browser's cache, a page comes with the time at which it was made.
+if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") askServerTime();
 
 // The zone of this browser, and the one in which the server wrote this page.
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const zone = usableZone(Intl.DateTimeFormat().resolvedOptions().timeZone);
 const written = document.querySelector("meta[name=time-zone]")?.content;
-export const isForeignZone = Boolean(zone && written && zone !== written);
+export const isForeignZone = Boolean(written && zone !== written);
 const placeOf = (name) => name.split("/").at(-1).replaceAll("_", " ");
 const WITH_SECONDS = /\d\d:\d\d:\d\d/;
+
+// Some browsers name a zone that they refuse themselves, like Etc/Unknown.
+function usableZone(name) {
+  try {
+    return name && Intl.DateTimeFormat("en", { timeZone: name }) ? name : "UTC";
+  } catch {
+    return "UTC";
+  }
+}
 
 function inParts(moment) {
   const how = { timeZone: zone, hourCycle: "h23", weekday: "long", day: "numeric", month: "long",
@@ -54,7 +113,6 @@ export function showTimesHere() {
 
 // Pages show times in the zone of this cookie from the next one on.
 export function tellTimeZone() {
-  if (!zone) return;
   const secure = location.protocol === "https:" ? "; Secure" : "";
   document.cookie = `time_zone=${zone}; path=/; max-age=${YEAR_SECONDS}; SameSite=Lax${secure}`;
 }
@@ -95,4 +153,5 @@ function refreshRelativeTimes() {
 
 export function keepRelativeTimes() {
   setInterval(refreshRelativeTimes, A_MOMENT_MS);
+  addEventListener("clock", refreshRelativeTimes);
 }

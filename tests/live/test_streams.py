@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -40,6 +41,19 @@ def status_of(url: str, path: str, method: str = "GET") -> tuple[int, str | None
     answer = client.getresponse()
     client.close()
     return answer.status, answer.headers["Allow"]
+
+
+@pytest.mark.slow
+def test_a_page_that_has_slept_learns_the_time(site: str) -> None:
+    client = http.client.HTTPConnection(site.removeprefix("http://"), timeout=PATIENCE_SECONDS)
+    client.request("GET", "/live/clock")
+
+    answer = client.getresponse()
+
+    told = datetime.fromisoformat(str(answer.headers["Server-Time"]))
+    assert abs(told - datetime.now(UTC)) < timedelta(seconds=5)
+    assert (answer.status, answer.headers["Cache-Control"]) == (204, "no-store")
+    client.close()
 
 
 @pytest.mark.slow

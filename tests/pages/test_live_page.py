@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -32,6 +33,7 @@ WITH_TEMPLATES = override_settings(
     ]
 )
 JOB = UUID(int=7)
+MOMENT = timedelta(seconds=5)
 
 
 class Seen:
@@ -87,6 +89,7 @@ def test_who_has_it_already_gets_304_and_nothing_is_built() -> None:
 
     assert (answer.status_code, answer.content, page.built) == (304, b"", 0)
     assert answer["ETag"] == etag
+    assert abs(datetime.fromisoformat(answer["Server-Time"]) - datetime.now(UTC)) < MOMENT
 
 
 def test_another_state_is_another_tag_and_is_built() -> None:

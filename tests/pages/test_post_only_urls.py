@@ -15,6 +15,7 @@ from tests.support.pages import text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ID = UUID(int=1)
+SIGN_IN = "/account/login/"
 
 
 def own_urls(resolver: URLResolver, before: str = "") -> list[str]:
@@ -46,6 +47,22 @@ def test_no_page_answers_a_browser_that_opens_it_with_an_empty_405() -> None:
 
     assert len(routes) > 60
     assert 405 not in codes.values(), codes
+
+
+def test_strangers_who_open_a_button_of_a_company_are_asked_to_sign_in(company: Company) -> None:
+    job = factories.job(company_id=company.id)
+    routes = [route for route in own_urls(get_resolver()) if route.startswith("/company/")]
+    closed = [r for r in routes if Client().post(filled(r)).status_code != 404]
+
+    answers = {route: Client().get(filled(route)) for route in closed}
+    mine = Client().get(f"/company/jobs/{job}/pause/")
+    unknown = Client().get(f"/company/jobs/{ID}/pause/")
+
+    assert len(answers) > 40
+    elsewhere = [r for r, a in answers.items() if not a.get("Location", "").startswith(SIGN_IN)]
+    assert elsewhere == []
+    assert mine.url == f"{SIGN_IN}?next=/company/jobs/{job}/"
+    assert unknown.url == mine.url.replace(str(job), str(ID))
 
 
 def test_after_signing_in_again_one_is_on_the_page_with_the_button(company: Company) -> None:

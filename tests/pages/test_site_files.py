@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from urllib.robotparser import RobotFileParser
+from xml.etree import ElementTree
 
 import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
+from django.core.cache import caches
 from django.test import Client
+
+from jobs.models import Company
+from pipeline.services.lifecycle import close_job
+from tests.support import factories
+from tests.support.sandboxes import sandbox
 
 
 def test_search_engines_may_read_open_jobs_and_nothing_else() -> None:
@@ -23,6 +30,31 @@ def test_search_engines_may_read_open_jobs_and_nothing_else() -> None:
     assert rules.can_fetch("bot", "/jobs/0197/")
     for path in ("/me/", "/company/", "/confirm/x/", "/unsubscribe/x/", "/dev/mail/", "/api/v1/"):
         assert not rules.can_fetch("bot", path)
+
+    assert rules.can_fetch("bot", "/static/css/base.css")
+    assert f"Sitemap: {settings.SITE_URL}/sitemap.xml" in lines
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_site_map_lists_public_pages_and_no_others(company: Company) -> None:
+    caches["local"].clear()
+    job, draft, closed, test = (
+        factories.job(company_id=company.id),
+        factories.job(company_id=company.id, open_now=False),
+        factories.job(company_id=company.id),
+        factories.job(company_id=sandbox(company).id),
+    )
+    close_job(job_id=closed, actor=factories.RECRUITER)
+
+    answer = Client().get("/sitemap.xml")
+
+    name = "{http://www.sitemaps.org/schemas/sitemap/0.9}loc"
+    found = {each.text for each in ElementTree.fromstring(answer.content).iter(name)}  # noqa: S314  ours
+    paths = ("/", "/privacy/", f"/jobs/{job}/")
+    assert found == {f"{settings.SITE_URL}{path}" for path in paths}
+    assert not any(str(each).encode() in answer.content for each in (draft, closed, test))
+    assert {Client().get(path).status_code for path in paths} == {200}
+    assert answer["Content-Type"].startswith("application/xml")
 
 
 def test_the_icon_is_where_old_programs_look_for_it() -> None:

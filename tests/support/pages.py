@@ -29,3 +29,10 @@ def text_of(response: HttpResponse | Any) -> str:
     page = response.content.decode()
     main = page[page.find("<main") : page.find("</main>")] if "<main" in page else page
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", main)).split())
+
+
+def values_of_form(client: Client, path: str) -> dict[str, Any]:
+    """Return what a browser would send if nothing were typed into the form of a page."""
+    form = client.get(path).context["form"]
+    values = {name: form[name].value() for name in form.fields}
+    return {name: value for name, value in values.items() if value not in (None, False)}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
@@ -51,6 +52,8 @@ from tasks.stats.site import site_workers_alive
 
 TASKS_SHOWN = 20
 RUNNING_SHOWN = 10
+FILTERS = ("status", "type", "q")  # parameters of the list
+MOST_LETTERS = 256  # of a search, as of an idempotency key
 POLL_SECONDS = 2  # tasks announce nothing, so that a page must ask whether one has come
 CALM_SECONDS = 60  # while nothing runs or waits, only its relative times change
 
@@ -126,7 +129,7 @@ def _overview_page(
     request: HttpRequest, member: Member, form: SleepTaskForm, *, status: int = 200
 ) -> HttpResponse:
     company_id = member.company.id
-    chosen, type_key = _filter_of_overview(request)
+    chosen = filter_of_tasks(request.GET)
     snapshot = OverviewSnapshot(
         counts={str(each): count for each, count in owner_task_counts(company_id).items()},
         oldest_seconds=max(owner_oldest_age_seconds(company_id).values(), default=None),
@@ -136,8 +139,7 @@ def _overview_page(
         paused=paused_catalogued_types(company_id),
         page=tasks_of(
             company_id,
-            status=chosen,
-            type_key=type_key,
+            **chosen,
             after=page_id_in_url(request, "after"),
             limit=TASKS_SHOWN,
         ),
@@ -154,10 +156,22 @@ def _overview_page(
     return response
 
 
-def _filter_of_overview(request: HttpRequest) -> tuple[str | None, str | None]:
-    """Return the status and the type in the URL, each None unless valid."""
-    status, key = request.GET.get("status"), request.GET.get("type")
-    return status if status in Status.values else None, key if key in COMPANY_TYPES else None
+class TaskFilter(TypedDict):
+    """Filter of a list of tasks."""
+
+    status: str | None
+    type_key: str | None
+    search: str
+
+
+def filter_of_tasks(given: QueryDict) -> TaskFilter:
+    """Return the filter in a URL or a form, each part empty unless valid."""
+    status, key = given.get("status"), given.get("type")
+    return {
+        "status": status if status in Status.values else None,
+        "type_key": key if key in COMPANY_TYPES else None,
+        "search": given.get("q", "").replace("\0", "").strip()[:MOST_LETTERS],
+    }
 
 
 def _overview_context(
@@ -167,7 +181,7 @@ def _overview_context(
     tasks = [*shown, *snapshot.page.rows]
     rows = task_rows_of(member.company.id, tasks, snapshot.recent.now, paused=snapshot.paused)
     last = snapshot.page.rows[-1] if snapshot.page.more else None
-    status, type_key = _filter_of_overview(request)
+    chosen = filter_of_tasks(request.GET)
     return {
         "member": member,
         "tab": "work",
@@ -181,12 +195,14 @@ def _overview_context(
         "running": rows[: len(shown)],
         "more_run": len(snapshot.running) > len(shown),
         "rows": fold_equal_task_rows(rows[len(shown) :]),
-        "status": status or "",
+        "status": chosen["status"] or "",
+        "search": chosen["search"],
         "statuses": [(each, words.label) for each, words in TASK_STATUS_WORDS.items()],
-        "type": type_key or "",
+        "type": chosen["type_key"] or "",
         "types": catalogued_company_types(),
         "demo_is_on": settings.DEMO_TASKS,
-        "filtered": bool(status or type_key),
+        "filtered": any(chosen.values()),
+        "cancel_query": urlencode({n: v for n, v in request.GET.items() if n in FILTERS}),
         "next_url": page_url_with(request, after=last.id) if snapshot.page.more and last else "",
         "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
     }

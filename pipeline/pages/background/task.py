@@ -10,6 +10,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipeline.background.catalog import paused_catalogued_types
@@ -105,7 +106,11 @@ def _task_page_context(
         "first_url": page_url_with(request, events=None) if after else "",
         "poll_seconds": POLL_SECONDS if task_row_changes_soon(found, now) else CALM_POLL_SECONDS,
         "now": now,
-        "may": {"cancel": manages and row.is_open, "decide": manages and is_dead},
+        "may": {
+            "cancel": manages and row.is_open,
+            "decide": manages and is_dead,
+            "run_now": manages and row.is_later and found.attempt > 0,
+        },
     }
 
 
@@ -128,6 +133,20 @@ def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
         stopped = "Task cancelled." if now is Status.CANCELLED else "You asked this task to stop."
         messages.success(request, stopped)
     return redirect("work") if "back" in request.POST else redirect("task", task_id=found.id)
+
+
+@require_POST
+@for_members(Action.MANAGE_TASKS)
+def task_run_now(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Retry a task now that waits for its retry."""
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    try:
+        control.run_now(found.id, actor=actor_of_task_action(member), owner_id=member.company.id)
+    except WrongStatus:
+        messages.error(request, _("This task no longer waits for a retry."))
+    else:
+        messages.success(request, _("The task runs as soon as a worker is free."))
+    return redirect("task", task_id=found.id)
 
 
 @require_POST

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
+from pipeline.background.task_actors import worker_mark
 from pipeline.pages.background.task_descriptions import describe_task_seconds
 from pipeline.wording.task_words import TASK_EVENT_WORDS
 from tasks.models import EventKind, TaskEvent
@@ -47,20 +50,21 @@ _BY_PEOPLE = (
 
 
 def _task_history_sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
+    by_hand = event.actor.partition(":")[0] in PEOPLE
     if event.kind in _FIXED:
         return _FIXED[event.kind]
     if event.kind in _BY_PEOPLE:
         return f"By {who}, with an edited payload." if data.get("edited") else f"By {who}."
     if event.kind == EventKind.DISCARDED:
-        by_hand = event.actor.partition(":")[0] in PEOPLE
         return f"By {who}." if by_hand else "The task reported that it is no longer needed."
-    return _task_history_of_a_run(event, data)
+    return _task_history_of_a_run(event, data, who if by_hand else "")
 
 
-def _task_history_of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
+def _task_history_of_a_run(event: TaskEvent, data: Mapping[str, Any], by_hand: str) -> str:
     match event.kind:
         case EventKind.STARTED:
-            return f"Attempt {event.attempt}."
+            worker = worker_mark(event.actor)
+            return f"Attempt {event.attempt}" + (f", by worker {worker}." if worker else ".")
         case EventKind.PROGRESS:
             done, total = data.get("done"), data.get("total")
             note = f", {data['note']}" if data.get("note") else ""
@@ -69,6 +73,8 @@ def _task_history_of_a_run(event: TaskEvent, data: Mapping[str, Any]) -> str:
             return f"Attempt {event.attempt} ended with {data.get('error') or 'an error'}."
         case EventKind.RETRY_SCHEDULED:
             wait = data.get("delay_seconds")
+            if by_hand:
+                return _("Now, by %(who)s.") % {"who": by_hand}
             return (
                 f"After {describe_task_seconds(float(wait))}."
                 if wait is not None

@@ -2,12 +2,20 @@
 
 from django.urls import path
 
-from pipeline.pages.background import dead_letters, overview, schedules, task, task_types
+from pipeline.pages.background import (
+    cancel_matching,
+    dead_letters,
+    overview,
+    schedules,
+    task,
+    task_types,
+)
 
 _A = "company/work/schedules/<uuid:schedule_id>/"
 
 urlpatterns = [
     path("company/work/", overview.overview, name="work"),
+    path("company/work/cancel/", cancel_matching.cancel_matching, name="cancel_matching"),
     path("company/work/dead/", dead_letters.dead_letters_page, name="dead_letters"),
     path("company/work/dead/replay/", dead_letters.replay_dead_letters_of_type, name="dead_replay"),
     path("company/work/dead/ticked/", dead_letters.act_on_ticked_dead_letters, name="dead_ticked"),
@@ -23,6 +31,7 @@ urlpatterns = [
     path(f"{_A}delete/", schedules.end_schedule, name="end_schedule"),
     path("company/work/<uuid:task_id>/", task.task, name="task"),
     path("company/work/<uuid:task_id>/cancel/", task.task_cancel, name="task_cancel"),
+    path("company/work/<uuid:task_id>/run/", task.task_run_now, name="task_run_now"),
     path("company/work/<uuid:task_id>/replay/", task.task_replay, name="task_replay"),
     path("company/work/<uuid:task_id>/edit/", task.task_edit, name="task_edit"),
     path("company/work/<uuid:task_id>/discard/", task.task_discard, name="task_discard"),

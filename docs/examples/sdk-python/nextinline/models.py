@@ -486,6 +486,7 @@ class TaskEvent(TypedDict):
     at: str
     attempt: int
     actor: TaskActor
+    worker: str | None
     data: Any
 
 

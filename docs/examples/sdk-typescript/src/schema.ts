@@ -5211,7 +5211,7 @@ export interface components {
             kind: string;
             message: string;
         };
-        /** @description An event of a task. */
+        /** @description An event of a task. `worker` is a mark of the worker that wrote it, the same each time. */
         TaskEvent: {
             /**
              * Format: int64
@@ -5233,6 +5233,7 @@ export interface components {
              */
             attempt: number;
             actor: components["schemas"]["TaskActor"];
+            worker: string | null;
             data: unknown;
         };
         /**

@@ -10,7 +10,11 @@ from uuid import UUID
 from pipeline.api.v1.outputs import Count
 from pipeline.api.v1.tasks.inputs import OF_A_REQUEST
 from pipeline.background.catalog import KnownType
-from pipeline.background.task_actors import names_of_task_actors, task_actor_parts
+from pipeline.background.task_actors import (
+    names_of_task_actors,
+    task_actor_parts,
+    worker_mark,
+)
 from tasks.models import EventKind, Task, TaskEvent
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
 from tasks.payloads import redact_payload
@@ -94,7 +98,7 @@ class TaskActorOut(TypedDict):
 
 
 class TaskEventOut(TypedDict):
-    """An event of a task."""
+    """An event of a task. `worker` is a mark of the worker that wrote it, the same each time."""
 
     id: Count
     task_id: UUID
@@ -102,6 +106,7 @@ class TaskEventOut(TypedDict):
     at: datetime
     attempt: Count
     actor: TaskActorOut
+    worker: str | None
     data: Any
 
 
@@ -231,6 +236,7 @@ def task_events_out(events: Iterable[TaskEvent]) -> list[TaskEventOut]:
             "at": event.at,
             "attempt": event.attempt,
             "actor": task_actor_out(event.actor, names),
+            "worker": worker_mark(event.actor),
             "data": event.data,
         }
         for event in events
