@@ -82,7 +82,10 @@ RETURNING digest = %(digest)s
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Browser or client that requests a code: its own `handle` and its network."""
+    """Browser or client that requests a code: its own `handle` and its network.
+
+    The network must be so large that no one client has thousands of them.
+    """
 
     handle: str
     network: str

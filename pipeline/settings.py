@@ -10,7 +10,7 @@ from csp.constants import NONE, SELF
 
 from pipeline.api.openapi.settings import spectacular_settings
 from pipeline.config import database_urls, env
-from pipeline.config.allauth import allauth_settings
+from pipeline.config.allauth import ALLAUTH_SETTINGS
 from pipeline.config.error_reports import start_error_reports
 from pipeline.config.logging import configure_logging
 from pipeline.config.receipt_keys import former_receipt_key_from_text, receipt_key_from_text
@@ -285,7 +285,7 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     },
 }
-vars().update(allauth_settings(THROTTLE_RATES))
+vars().update(ALLAUTH_SETTINGS)
 
 SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 

@@ -14,7 +14,7 @@ from pipeline.domain.permissions import Rule
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.selectors.applications import ApplicationFacts
 from pipeline.selectors.jobs import JobFacts
-from pipeline.web.client_address import client_address
+from pipeline.web.client_address import client_address, client_site
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +129,4 @@ def caller_of(request: Request) -> Caller:
 
 def requester_of(request: Request) -> Requester:
     """Return who requests a code: through the API, a network, because there is no cookie."""
-    client = client_address(request)
-    return Requester(f"api {client}", client)
+    return Requester(f"api {client_address(request)}", client_site(request))

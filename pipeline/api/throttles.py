@@ -10,8 +10,14 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from pipeline.api.callers import CompanyCaller, PersonCaller, PortalCaller
-from pipeline.limits.rate_limit import CountedRate, Rate, Tally, count_against_named_rate
-from pipeline.web.client_address import client_address
+from pipeline.limits.rate_limit import (
+    CountedRate,
+    Rate,
+    Tally,
+    count_against_named_rate,
+    count_client_against_named_rate,
+)
+from pipeline.web.client_address import client_address, client_site
 
 
 def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> None:
@@ -20,7 +26,16 @@ def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> N
     `subject` owns the rate: a client's address, a credential or an email address. Raises Throttled
     (429, Retry-After) when the rate is used up. A refused request does not count.
     """
-    counted = count_against_named_rate(name, subject)
+    _note_throttle(request, count_against_named_rate(name, subject))
+
+
+def check_client_throttle(request: Request | HttpRequest, name: str) -> None:
+    """Count a request of a client, and of the network that its site has. Raises Throttled."""
+    client, site = client_address(request), client_site(request)
+    _note_throttle(request, count_client_against_named_rate(name, client, site=site))
+
+
+def _note_throttle(request: Request | HttpRequest, counted: CountedRate | None) -> None:
     if counted is None:
         return
     _throttle_counts(request).append(counted)
@@ -43,7 +58,7 @@ def throttle_call(request: Request, caller: Any) -> None:
         case PortalCaller(applicant_id=applicant_id, company_id=company_id):
             check_throttle(request, "api", f"portal {company_id} {applicant_id}")
         case _:
-            check_throttle(request, "anonymous", client_address(request))
+            check_client_throttle(request, "anonymous")
 
 
 def add_throttle_headers(request: Request, response: HttpResponseBase) -> None:

@@ -101,23 +101,33 @@ def put_back_log(folder: Path, job_id: UUID) -> int:
         header = verify_archived_log(path)
         if header != ArchiveHeader(job_id, record.events, bytes(record.head)):
             raise BadArchive(f"{path}: it is not the log that was removed")
+        last_place = record.last_txid, record.last_id
         with _job_locked(job_id) as job:
             record.delete()
-            with closing(_rows_to_put_back(path, job.company_id)) as rows:
+            with closing(_rows_to_put_back(path, job.company_id, last_place)) as rows:
                 while batch := list(islice(rows, BATCH)):
                     Event.objects.bulk_create(batch)
         return header.events
 
 
-def _rows_to_put_back(path: Path, company_id: UUID) -> Generator[Event]:
-    """Yield the events of a verified file. Raises BadArchive if it has changed meanwhile."""
-    head = GENESIS
+def _rows_to_put_back(
+    path: Path, company_id: UUID, last_place: tuple[int, int]
+) -> Generator[Event]:
+    """Yield the events of a verified file. Raises BadArchive if it has changed meanwhile.
+
+    No hash covers the places in the feed: they rise up to the last one, which the database knows.
+    """
+    head, place = GENESIS, (0, 0)
     with closing(archived_rows_with_places(path)) as archived:
         for row, txid, row_id in archived:
             if row.prev_hash != head or chained_log_hash(head, row) != row.hash:
                 raise BadArchive(f"{path}: it has changed meanwhile, at seq {row.seq}")
-            head = row.hash
+            if not place < (txid, row_id) <= last_place:
+                raise BadArchive(f"{path}: the place of seq {row.seq} in the feed was changed")
+            head, place = row.hash, (txid, row_id)
             yield Event(**vars_of(row), company_id=company_id, txid=txid, id=row_id)
+        if place != last_place:
+            raise BadArchive(f"{path}: the place of seq {row.seq} in the feed was changed")
 
 
 def vars_of(row: object) -> dict[str, object]:

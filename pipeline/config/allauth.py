@@ -6,26 +6,24 @@ from typing import Any
 
 from pipeline.config import env
 
-Rates = dict[str, tuple[int, int] | None]
 # How long a sign-in code is valid.
 CODE_SECONDS = 600
 
 _STAFF = "pipeline.pages.staff"
 
-
-def allauth_settings(rates: Rates) -> dict[str, Any]:
-    """Return Django's settings for allauth. `rates` are the site's rates for codes.
-
-    Emails are limited per client here, and per address by `sign_in_forms.SignInEmailForm`. allauth
-    counts in the default cache, so all processes must share that cache.
-    """
-    rate = rates["code_request"]
-    limit = f"{rate[0]}/{rate[1]}s/ip" if rate else None
-    limits = {"request_login_code": limit, "reset_password": limit}
-    return _SIGNING_IN | _SECOND_STEP | {"ACCOUNT_RATE_LIMITS": limits}
-
-
+# allauth counts in the default cache, so all processes must share that cache.
+_LIMITS = {
+    # `sign_in_forms.SignInEmailForm` limits these, per client and per address.
+    "request_login_code": None,
+    "reset_password": None,
+    # Wrong passwords of a client, and wrong codes of a second step: of all accounts, and of one.
+    # A code is right with three of a million, so five tries in five minutes would be too many.
+    "login_failed": "10/m/ip,5/300s/key,30/d/key",
+    # A new address gets an email before it is known whose it is.
+    "manage_email": "10/h/user",
+}
 _SIGNING_IN: dict[str, Any] = {
+    "ACCOUNT_RATE_LIMITS": _LIMITS,
     "ACCOUNT_ADAPTER": f"{_STAFF}.allauth_adapter.StaffAdapter",
     "ACCOUNT_FORMS": {
         "login": f"{_STAFF}.sign_in_forms.SignInForm",
@@ -58,10 +56,19 @@ _SECOND_STEP: dict[str, Any] = {
     "MFA_ADAPTER": f"{_STAFF}.allauth_adapter.StaffMFAAdapter",
     "MFA_SUPPORTED_TYPES": ["totp", "webauthn", "recovery_codes"],
     "MFA_PASSKEY_LOGIN_ENABLED": True,
-    "MFA_FORMS": {"add_webauthn": f"{_STAFF}.sign_in_forms.AddPasskeyForm"},
+    "MFA_FORMS": {
+        "authenticate": f"{_STAFF}.second_step_forms.SecondStepForm",
+        "reauthenticate": f"{_STAFF}.second_step_forms.CodeAgainForm",
+        "authenticate_webauthn": f"{_STAFF}.second_step_forms.OwnPasskey",
+        "login_webauthn": f"{_STAFF}.second_step_forms.PasskeySignInForm",
+        "reauthenticate_webauthn": f"{_STAFF}.second_step_forms.PasskeyAgainForm",
+        "add_webauthn": f"{_STAFF}.second_step_forms.AddPasskeyForm",
+    },
     "MFA_TOTP_ISSUER": "Next in Line",
     "MFA_TOTP_TOLERANCE": 1,  # phone clocks are up to half a minute off
     # Otherwise nobody with a second step could change their address, since the new one is not
     # proved yet.
     "MFA_ALLOW_UNVERIFIED_EMAIL": True,
 }
+
+ALLAUTH_SETTINGS = _SIGNING_IN | _SECOND_STEP

@@ -89,6 +89,24 @@ def count_against_named_rate(name: str, subject: str) -> CountedRate | None:
     return CountedRate(name, rate, count_against_rate(name, subject, rate))
 
 
+# How many clients' rates a network has that may have as many clients as it likes.
+CLIENTS_OF_SITE = 10
+
+
+def count_client_against_named_rate(name: str, client: str, *, site: str) -> CountedRate | None:
+    """Count a call of a client against a named rate, and of its site against ten times as many.
+
+    `site` is the client itself where addresses are scarce. Returns the client's count, or the
+    site's if that is used up. None if the rate is off.
+    """
+    counted = count_against_named_rate(name, client)
+    if counted is None or site == client or not counted.tally.allowed:
+        return counted
+    wide = Rate(counted.rate.limit * CLIENTS_OF_SITE, counted.rate.seconds)
+    tally = count_against_rate(f"{name} of a site", site, wide)
+    return counted if tally.allowed else CountedRate(name, wide, tally)
+
+
 def count_against_rate(name: str, subject: str, rate: Rate, cost: int = 1) -> Tally:
     """Count a call of a subject against a named rate. A refused call does not count.
 

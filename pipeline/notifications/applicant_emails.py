@@ -21,6 +21,7 @@ from jobs.models import JobStatus
 from pipeline.database.instants import database_now
 from pipeline.domain.states import EventType, Outcome, Reason, Status
 from pipeline.forecast.statements import read_prospects_with_statements
+from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.mail import dev_mailbox, links
 from pipeline.models import Application, Contest, Email, EmailState, Event
 from pipeline.notifications.device_notices import (
@@ -44,11 +45,16 @@ from pipeline.notifications.rendering import (
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.my_applications import my_current_offer
 from pipeline.wording.forecasts import describe_prospect
+from tasks.errors import Retry
 
 # Of an offer, by the remaining time, and of a yes in advance.
 HALF, HOUR, YES = REMINDERS = ("REMINDER_HALF", "REMINDER_HOUR", "REMINDER_YES")
-# Problems of ours: the offer was over before its email could be sent; every attempt failed.
-OVER, UNREACHABLE = "OVER", "UNREACHABLE"
+# Problems of ours: the offer was over before its email could be sent; every attempt failed; the
+# company has sent this person too many.
+OVER, UNREACHABLE, TOO_MANY = "OVER", "UNREACHABLE", "TOO_MANY"
+# Emails of one company to one person, whose address it may have from anywhere: whoever adds and
+# removes them again and again, or to many jobs, does not fill a stranger's mailbox.
+OF_COMPANY = Rate(60, 86_400)
 _NAMES = UUID("6c6d8b7e-6d11-4c44-9d4b-5f0f3a7a2c10")
 
 
@@ -65,7 +71,8 @@ class Cause:
 def send_applicant_email(cause: Cause) -> str:
     """Send the email of a cause unless it was sent before; return its state, or NONE.
 
-    Raises tasks.errors.Retry when the mail server cannot take it now.
+    Raises tasks.errors.Retry when the mail server cannot take it now, or if it is an offer of a
+    company that has sent this person too many emails.
     """
     application, event = _application_and_event_of_applicant_email(cause)
     if application is None or event is None or application.applicant.is_erased:
@@ -76,13 +83,11 @@ def send_applicant_email(cause: Cause) -> str:
     was_drawn_a_seat = event.event == EventType.PLACED and application.status != Status.WAITLIST
     if message is None or was_drawn_a_seat:  # the offer has an email of its own
         return "NONE"
-    row = _applicant_email_record(cause, event, application)
+    row, is_new = _applicant_email_record(cause, event, application)
     if row.state != EmailState.QUEUED:
         return row.state
-    if is_offer_in_applicant_email_over(application, event) or _is_applicant_email_of_undone_import(
-        application, event
-    ):
-        return _note_applicant_email_state(row, EmailState.FAILED, problem=OVER)
+    if problem := _problem_of_unsent_applicant_email(application, event, row, is_new=is_new):
+        return _note_applicant_email_state(row, EmailState.FAILED, problem=problem)
     # Before the mail server is asked: a device is another way to reach the person.
     kind = kind_of_device_text(event, cause.reminder)
     notify_devices_later(application, cause.seq, kind, reminder=cause.reminder, number=cause.number)
@@ -107,7 +112,7 @@ def give_up_applicant_email(cause: Cause) -> None:
     """Record that an email failed for the last time."""
     application, event = _application_and_event_of_applicant_email(cause)
     if application is not None and event is not None:
-        row = _applicant_email_record(cause, event, application)
+        row, _ = _applicant_email_record(cause, event, application)
         if row.state == EmailState.QUEUED:
             _note_applicant_email_state(row, EmailState.FAILED, problem=UNREACHABLE)
 
@@ -233,13 +238,39 @@ def _contest_answer_in_applicant_email(event: Event) -> str:
     return answered.values_list("answer_text", flat=True).first() or ""
 
 
-def _applicant_email_record(cause: Cause, event: Event, application: Application) -> Email:
-    """Find or create the record of an email.
+def _problem_of_unsent_applicant_email(
+    application: Application, event: Event, row: Email, *, is_new: bool
+) -> str:
+    """Return why an email is not sent; empty if it is. A new one is counted for its company.
+
+    An offer beyond the company's limit waits. It is late meanwhile, so its deadline is extended.
+    Raises tasks.errors.Retry for that.
+    """
+    if is_offer_in_applicant_email_over(application, event):
+        return OVER
+    if _is_applicant_email_of_undone_import(application, event):
+        return OVER
+    if not is_new:
+        return ""
+    subject = f"{application.job.company_id} {application.applicant_id}"
+    tally = count_against_rate("email_of_company", subject, OF_COMPANY)
+    if tally.allowed:
+        return ""
+    if event_has_offer_message(event) and not row.is_reminder:
+        row.delete()  # so that the next attempt is counted
+        raise Retry("the company sends this person too many", after_seconds=tally.wait_seconds)
+    return TOO_MANY
+
+
+def _applicant_email_record(
+    cause: Cause, event: Event, application: Application
+) -> tuple[Email, bool]:
+    """Find or create the record of an email, and tell whether it is new.
 
     In a sandbox it counts as sent, because no email leaves one.
     """
     kind = kind_of_applicant_email(cause, event)
-    row, _ = Email.objects.get_or_create(
+    return Email.objects.get_or_create(
         id=id_of_applicant_email(cause, kind),
         defaults={
             "application_id": cause.application_id,
@@ -249,7 +280,6 @@ def _applicant_email_record(cause: Cause, event: Event, application: Application
             "state": EmailState.SENT if application.job.is_test else EmailState.QUEUED,
         },
     )
-    return row
 
 
 def _note_applicant_email_state(row: Email, state: EmailState, **columns: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from pipeline.limits.rate_limit import count_against_named_rate
-from pipeline.web.client_address import client_address
+from pipeline.limits.rate_limit import count_against_named_rate, count_client_against_named_rate
+from pipeline.web.client_address import client_address, client_site
 from pipeline.wording.english import long_duration
 
 
@@ -25,7 +25,13 @@ def limit_page_rate(request: HttpRequest, name: str, subject: str | None = None)
     Each `subject` has its own count; by default it is the client's address. API requests count
     against the same limit. Refused requests do not count.
     """
-    counted = count_against_named_rate(name, subject or client_address(request))
+    counted = (
+        count_against_named_rate(name, subject)
+        if subject
+        else count_client_against_named_rate(
+            name, client_address(request), site=client_site(request)
+        )
+    )
     if counted is not None and not counted.tally.allowed:
         raise TooOften(counted.tally.wait_seconds)
 

@@ -10,8 +10,9 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
-# The smallest network a customer gets. Within it, a new address costs nothing.
-_IPV6_CUSTOMER_BITS = 64
+# The smallest network a customer gets, and the largest that is given to anyone who asks. Within
+# them, a new address costs nothing.
+_IPV6_CUSTOMER_BITS, _IPV6_SITE_BITS = 64, 48
 # Headers that proxies add. The last one also matches every header that starts with it.
 _FORWARDED = (
     "HTTP_FORWARDED",
@@ -36,14 +37,26 @@ def client_address(request: HttpRequest) -> str:
     return network_of_client_address(request.META.get("REMOTE_ADDR", ""))
 
 
+def client_site(request: HttpRequest) -> str:
+    """Return the client's IPv4 address, or the /48 network of its IPv6 address.
+
+    It has 65,536 networks that `client_address` tells apart. Many customers may share it.
+    """
+    return _network_text(request.META.get("REMOTE_ADDR", ""), _IPV6_SITE_BITS)
+
+
 @lru_cache(maxsize=4_096)
 def network_of_client_address(text: str) -> str:
     """Return the address that counts as one client: IPv4, an IPv6 /64 network, or "unknown"."""
+    return _network_text(text, _IPV6_CUSTOMER_BITS)
+
+
+def _network_text(text: str, ipv6_bits: int) -> str:
     address = _parsed_client_address(text)
     if address is None:
         return "unknown"
     if isinstance(address, IPv6Address):
-        return str(ip_network((address.packed, _IPV6_CUSTOMER_BITS), strict=False))
+        return str(ip_network((address.packed, ipv6_bits), strict=False))
     return str(address)
 
 

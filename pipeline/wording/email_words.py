@@ -39,6 +39,7 @@ STATE_WORDS: dict[str, tuple[str, str]] = {
 PROBLEM_WORDS: dict[str, str] = {
     "OVER": "It was no longer needed by the time it could be sent.",
     "UNREACHABLE": "The mail server could not be reached for half a day.",
+    "TOO_MANY": "Your company has sent this person too many emails within a day.",
     "UNSUPPORTED": "The mail server does not support the special characters in this address.",
     "BAD_ADDRESS": "The mail server cannot write to this address.",
     "REFUSED": "The mail provider refuses to write to this address.",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import pytest
 from django.apps import apps
 from django.core import mail
 from django.core.exceptions import ValidationError
+from django.test import Client
 
 from applicants.addresses import checked_address, normal_address
 from applicants.codes import MOST_CODES, MOST_TRIES, OWN_CODES, Requester, guess_code, send_code
@@ -174,3 +176,24 @@ def test_the_form_says_that_an_address_has_invisible_characters() -> None:
         "This address contains invisible characters. Type it instead of pasting it."
     ]
     assert AddressForm({"email": f"x@{PERSIAN}"}).is_valid()
+def test_a_stranger_with_thousands_of_networks_has_one() -> None:
+    """Anyone gets a /48 of IPv6 addresses for nothing: 65,536 networks, each a client."""
+    for number in range(MOST_CODES + 30):
+        Client(REMOTE_ADDR=f"2001:db8:7:{number:x}::1").post("/sign-in/", {"email": ANN})
+
+    assert len(mail.outbox) == MOST_CODES
+    Client(REMOTE_ADDR="2001:db8:8::1").post("/sign-in/", {"email": ANN})
+    assert len(mail.outbox) == MOST_CODES + 1, "its owner is elsewhere"
+
+
+@pytest.mark.parametrize(
+    "path", ["/sign-in/", "/api/v1/auth/code", "/account/login/code/", "/account/password/reset/"]
+)
+def test_nor_do_they_send_emails_to_everyone(path: str, settings: Any, empty_cache: None) -> None:
+    settings.THROTTLE_RATES = settings.THROTTLE_RATES | {"code_request": (2, 3_600)}
+    kind = {"content_type": "application/json"} if "api" in path else {}
+    for number in range(25):
+        stranger = Client(REMOTE_ADDR=f"2001:db8:7:{number:x}::1")
+        stranger.post(path, {"email": f"p{number}@example.org"}, **kind)
+
+    assert len(mail.outbox) == 20

@@ -162,6 +162,27 @@ def test_a_file_that_changes_while_it_is_read_is_not_put_back(
     assert RemovedLog.objects.get().pk == job_id
 
 
+@pytest.mark.parametrize("moved", ["past", "future", "last", "twice"])
+def test_a_file_with_other_places_in_the_feed_is_not_put_back(tmp_path: Path, moved: str) -> None:
+    """Programs that read the feed would miss these events, or see them before others."""
+    job_id = removed_job(tmp_path)
+    path = archived_log_path(tmp_path, job_id)
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines(keepends=True)
+    line = {"past": 2, "future": 1, "last": len(lines) - 1, "twice": 2}[moved]
+    place = {"past": "[1,1]", "future": f"[{2**62},1]", "last": r"[\1,0]"}
+    place["twice"] = re.search(r'"place":(\[\d+,\d+\])', lines[1])[1]  # type: ignore[index]
+    lines[line] = re.sub(
+        r'"place":\[(\d+),\d+\]', f'"place":{place[moved]}'.replace("\\1", r"\1"), lines[line]
+    )
+    path.write_bytes(gzip.compress("".join(lines).encode()))
+
+    with pytest.raises(BadArchive, match="in the feed was changed"):
+        put_back_log(tmp_path, job_id)
+
+    assert rows_of(job_id) == []
+    assert RemovedLog.objects.get().pk == job_id
+
+
 def test_one_run_at_a_time_uses_the_archive(tmp_path: Path) -> None:
     job_id = removed_job(tmp_path)
 

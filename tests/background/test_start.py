@@ -9,8 +9,10 @@ from uuid_utils.compat import uuid7
 
 from jobs.keys import create_api_key
 from jobs.models import ApiKey, Company
+from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.background.errors import Backlogged, RateExceeded, TaskRequestRefused, TypeNotAllowed
 from pipeline.background.key_limits import limit_key
+from pipeline.background.ownership import NAMES
 from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.limits.rate_limit import Rate, Tally, count_against_rate
 from pipeline.models import Producer, StoredFile
@@ -18,6 +20,7 @@ from tasks.enqueue import Enqueued
 from tasks.errors import InvalidPayload, OutOfRange, UnknownType
 from tasks.models import Task
 from tasks.models.statuses import Status
+from tasks.registry import registered_types
 from tasks.stats import site
 from tests.support import factories
 
@@ -206,3 +209,14 @@ def test_limits_that_are_none_are_refused(key: ApiKey) -> None:
         limit_key(key_id=key.id, types=["mail.send"])
     with pytest.raises(OutOfRange):
         limit_key(key_id=key.id, per_minute=0)
+
+
+def test_every_id_that_a_company_may_name_is_checked() -> None:
+    """A type with another kind of id in its payload needs its check in `ownership`."""
+    theirs = [each for each in registered_types() if each.key in COMPANY_TYPES]
+    fields = [
+        name_and_field for each in theirs for name_and_field in each.schema["properties"].items()
+    ]
+
+    assert {each.key for each in theirs} == set(COMPANY_TYPES)
+    assert {name for name, field in fields if "uuid" in str(field)} == set(NAMES)

@@ -20,7 +20,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.errors import WrongCode
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.problem_types import NOT_AUTHENTICATED
-from pipeline.api.throttles import check_throttle
+from pipeline.api.throttles import check_client_throttle, check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.permissions import Action
@@ -75,7 +75,7 @@ class SignInCode(Endpoint):
         """Send a code to an email address: 202 for every address."""
         email = endpoint_body(request, CodeRequestIn)["email"]
         client = client_address(request)
-        check_throttle(request, "code_request", client)
+        check_client_throttle(request, "code_request")
         check_throttle(request, "code_request", f"{client} {email}")
         send_code(email, by=requester_of(request))
         return Response({"detail": SENT}, status=202)
@@ -103,7 +103,7 @@ class SignInToken(Endpoint):
     def post(self, request: Request) -> Response:
         """Exchange an address and the code that was sent to it for a token."""
         given = endpoint_body(request, CodeIn)
-        check_throttle(request, "code_try", client_address(request))
+        check_client_throttle(request, "code_try")
         requester = requester_of(request).handle
         granted = sign_in_by_code(email=given["email"], code=given["code"], requester=requester)
         if granted is None:

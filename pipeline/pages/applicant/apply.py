@@ -27,7 +27,7 @@ from pipeline.selectors.jobs import read_job_facts
 from pipeline.selectors.my_applications import my_live_application
 from pipeline.services.apply import apply as join_line
 from pipeline.services.apply_unverified import apply_unverified
-from pipeline.web.client_address import client_address
+from pipeline.web.client_address import client_site
 from pipeline.wording.event_words import WELCOMES
 
 
@@ -55,7 +55,7 @@ def apply(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
     try:
         limit_page_rate(request, "anonymous_apply")
         limit_rate_of_codes(request, address)
-        requester = Requester(handle, client_address(request))
+        requester = Requester(handle, client_site(request))
         apply_unverified(job=read_job_facts(job.id), name=name, email=address, requester=requester)
     except (JobNotOpen, DrawFull) as error:
         messages.error(request, error_message_for(error))

@@ -26,7 +26,7 @@ from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.my_applications import my_live_application
 from pipeline.services.verify import verify_applications_of
-from pipeline.web.client_address import client_address
+from pipeline.web.client_address import client_site
 from pipeline.wording.english import long_duration, plural
 from pipeline.wording.explanations import explain_quiet_hours
 
@@ -60,7 +60,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         form.add_error(None, str(refused))
         return _sign_in_too_often(refused, _sign_in_page(request, form, target, status=429))
     handle = browser.new_browser_handle()
-    send_code(email, by=Requester(handle, client_address(request)))
+    send_code(email, by=Requester(handle, client_site(request)))
     response = redirect("enter_code")
     browser.remember_address_in_browser(response, email, handle=handle, after=target)
     return response
@@ -160,7 +160,7 @@ def _send_sign_in_code_again(request: HttpRequest, kept: browser.Proving) -> Htt
         return _sign_in_too_often(
             refused, _sign_in_code_page(request, CodeForm(), kept, status=429)
         )
-    send_code(kept.email, by=Requester(kept.handle, client_address(request)))
+    send_code(kept.email, by=Requester(kept.handle, client_site(request)))
     messages.success(request, "We have sent you a new code. The previous code no longer works.")
     response = redirect("enter_code")
     browser.remember_address_in_browser(response, kept.email, handle=kept.handle, after=kept.after)

@@ -33,7 +33,9 @@ class StaffAdapter(DefaultAccountAdapter):
     error_messages = DefaultAccountAdapter.error_messages | {
         "email_password_mismatch": "The email address or password is wrong.",
         "incorrect_code": "This code is wrong. Copy it from the latest email.",
-        "too_many_login_attempts": "Too many attempts. Try again in 5 minutes.",
+        "too_many_login_attempts": (
+            "Too many attempts. Try again in 5 minutes, or tomorrow if that is refused."
+        ),
         "rate_limited": "Too many attempts. Try again in a few minutes.",
         "email_taken": "Another account already uses this address.",
         "incorrect_password": "This password is wrong.",

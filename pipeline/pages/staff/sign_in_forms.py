@@ -17,14 +17,13 @@ from allauth.account.forms import (
     SetPasswordForm,
 )
 from allauth.core import context
-from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 
-from applicants.forms import AddressField, NameField
+from applicants.forms import AddressField
 from pipeline.config.allauth import CODE_SECONDS
 from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.rate_limits import TooOften, limit_page_rate
-from pipeline.web.client_address import client_address
+from pipeline.web.client_address import client_site
 
 security = logging.getLogger("security")
 
@@ -65,7 +64,11 @@ class SignInEmailForm(AnySpelling):
     def clean_email(self) -> str:
         """Return the address, unless too many emails of this kind were sent to it recently."""
         email: str = self.cleaned_data["email"]
-        own = f"{email} {client_address(context.request)}"
+        try:
+            limit_page_rate(context.request, "code_request")
+        except TooOften:
+            raise get_adapter().validation_error("rate_limited") from None
+        own = f"{email} {client_site(context.request)}"
         if (
             not count_against_rate(self.kind, email, MAILS_FOR_ALL).allowed
             and not count_against_rate(self.kind, own, OWN_MAILS).allowed
@@ -145,21 +148,3 @@ class SetOwnPasswordForm(NewPasswordForm, SetPasswordForm):
 
 class ResetOwnPasswordForm(NewPasswordForm, ResetPasswordKeyForm):
     """Form for a new password, reached through the link in an email."""
-
-
-class AddPasskeyForm(AddWebAuthnForm):
-    """Form for a new passkey or security key."""
-
-    name = NameField(
-        required=False,
-        max_length=100,
-        label="Name",
-        help_text="To tell your passkeys apart, like “Work laptop”.",
-    )
-    passwordless = forms.BooleanField(
-        required=False,
-        initial=True,
-        label="Sign in with this passkey alone",
-        help_text="Your device asks for your fingerprint, face or PIN, and you need no password."
-        " Otherwise, you use the passkey after your password.",
-    )

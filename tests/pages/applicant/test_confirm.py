@@ -7,13 +7,21 @@ import time
 from typing import Any
 
 import pytest
+from django.core import signing
 from django.test import Client
 
 from applicants import browser
 from applicants.models import Applicant
 from applicants.preferences import remember_applicant_time_zone
+from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Outcome
-from pipeline.mail.links import LinkedOffer, make_offer_link_token
+from pipeline.mail.links import (
+    LinkedOffer,
+    make_offer_link_token,
+    read_offer_link_token,
+    unsubscribe_link,
+)
+from pipeline.privacy.erase import erase_person
 from pipeline.services.lifecycle import close_job
 from tests.services.test_verify import unverified
 from tests.support import factories
@@ -247,3 +255,55 @@ def test_no_log_holds_a_token_that_is_good(
 
     assert token not in caplog.text
     assert Applicant.objects.get(id=application.applicant_id).email not in caplog.text
+
+
+def test_a_link_of_another_kind_neither_confirms_nor_signs_in(visitor: Client) -> None:
+    """Each kind of link is signed with a salt of its own, and so is each cookie."""
+    application = offered()
+    person, seq = application.applicant_id, factories.row_of(application.job_id).seq
+    token = token_of(application)
+    others = [
+        unsubscribe_link("reminders", person).split("/")[-2],
+        signing.dumps([application.id.hex, seq], salt="pipeline.notifications.unsubscribe"),
+        signing.dumps([application.id.hex, seq]),
+        signing.dumps([application.id.hex, seq], salt="applicants.http.proving"),
+    ]
+
+    assert all(BROKEN in refused(visitor, other) for other in others)
+    assert visitor.post(f"/unsubscribe/{token}/").status_code == 404
+    visitor.cookies["address_to_prove"] = token
+    assert visitor.get("/code/").url == "/sign-in/"
+    assert who(visitor) is None
+    assert factories.status_of(application) == "PENDING_ACKNOWLEDGMENT"
+
+
+def test_no_byte_of_a_link_can_be_changed(visitor: Client) -> None:
+    application = offered()
+    token = token_of(application)
+
+    for at in range(len(token) - 1):  # the last letter holds bits that mean nothing
+        other = "A" if token[at] != "A" else "B"
+        found = read_offer_link_token(token[:at] + other + token[at + 1 :])
+        assert found is None, at
+    assert read_offer_link_token(token) is not None
+
+
+def test_a_link_of_someone_erased_says_nothing_about_them_and_opens_nothing_later(
+    visitor: Client,
+) -> None:
+    """Nor does it once the same address has applied again."""
+    application = offered()
+    token = token_of(application)
+    erase_person(applicant_id=application.applicant_id)
+    again = factories.application(
+        application.job_id, factories.applicant(email="ana.li@example.org")
+    )
+
+    page = text_of(visitor.get(f"/confirm/{token}/"))
+    answer = visitor.post("/confirm/", {"token": token})
+
+    assert answer.status_code == 409
+    assert who(visitor) is None
+    assert factories.status_of(again) == "PENDING_ACKNOWLEDGMENT"
+    assert "example.org" not in page
+    assert verify_job(application.job_id).is_sound

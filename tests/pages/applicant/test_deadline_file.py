@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from icalendar import Calendar
 
+from jobs.models import JobPosting
 from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.models import Application
 from pipeline.selectors.my_applications import my_current_offer
@@ -112,3 +113,28 @@ def test_others_do_not_get_it(visitor: Client, offered: Application) -> None:
 
     assert other.get(mine(offered, FILE)).status_code == 404
     assert visitor.get(mine(offered, FILE)).status_code == 302
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Cook\r\nATTENDEE:mailto:victim@example.org",
+        "Cook\nEND:VEVENT\nBEGIN:VEVENT\nSUMMARY:x",
+        'Cook;X=1:y,z\\\\n"',
+        "Cook\u2028END:VCALENDAR\u0085X:y",
+        "é" * 200,
+    ],
+)
+def test_no_title_adds_a_line_to_the_file(offered: Application, title: str) -> None:
+    """A title with line breaks is refused; this is about rows from before, and other ways in."""
+    JobPosting.objects.filter(job_id=offered.job_id).update(title=title)
+
+    answer = owner_signed_in(offered).get(mine(offered, FILE))
+    lines = answer.content.split(b"\r\n")
+    unfolded = answer.content.replace(b"\r\n ", b"").split(b"\r\n")
+    names = [line.partition(b":")[0].partition(b";")[0] for line in unfolded if line]
+
+    assert all(len(line) <= 75 and b"\n" not in line and b"\r" not in line for line in lines)
+    assert names.count(b"BEGIN") == names.count(b"END") == 2
+    assert names.count(b"SUMMARY") == 1
+    assert not {b"ATTENDEE", b"X"} & set(names)

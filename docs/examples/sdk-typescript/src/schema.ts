@@ -377,7 +377,7 @@ export interface paths {
          * List the emails about an application and their states, newest first
          * @description List the emails about an application and their states, newest first.
          *
-         *     For the company. `problem` is a code: the mail server's number, or `OVER`, `UNREACHABLE`, `UNSUPPORTED`, `BAD_ADDRESS`, `REFUSED`, `BOUNCED` or `COMPLAINED`.
+         *     For the company. `problem` is a code: the mail server's number, or `OVER`, `UNREACHABLE`, `TOO_MANY`, `UNSUPPORTED`, `BAD_ADDRESS`, `REFUSED`, `BOUNCED` or `COMPLAINED`.
          *
          *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
          */

@@ -55,7 +55,8 @@ class ApplicationEmails(Endpoint):
         parameters=PAGED,
         tagged=True,
         about="For the company. `problem` is a code: the mail server's number, or `OVER`,"
-        " `UNREACHABLE`, `UNSUPPORTED`, `BAD_ADDRESS`, `REFUSED`, `BOUNCED` or `COMPLAINED`.",
+        " `UNREACHABLE`, `TOO_MANY`, `UNSUPPORTED`, `BAD_ADDRESS`, `REFUSED`, `BOUNCED` or"
+        " `COMPLAINED`.",
     )
     def get(self, request: Request, application_id: UUID) -> Response:
         """List the emails about an application and their states, newest first."""

@@ -38,7 +38,7 @@ from pipeline.api.problem_types import (
     PERSON_ERASED,
     SANDBOX_FULL,
 )
-from pipeline.api.throttles import check_throttle
+from pipeline.api.throttles import check_client_throttle, check_throttle
 from pipeline.api.v1.applications.inputs import (
     ApplicationChangeIn,
     OwnApplicationIn,
@@ -260,7 +260,7 @@ def _answer_unverified_application(
     job = visible_job(AnonymousCaller(), job_id)
     given = endpoint_body(request, UnprovedApplicationIn)
     client = client_address(request)
-    check_throttle(request, "anonymous_apply", client)
+    check_client_throttle(request, "anonymous_apply")
     check_throttle(request, "code_request", f"{client} {given['email']}")
     apply_unverified(
         job=job,
