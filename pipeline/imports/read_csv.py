@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from applicants.addresses import normal_address
 from applicants.models import NAME_LENGTH
 from pipeline.domain.errors import ImportFileRefused
-from pipeline.exports.formats import undo_format_of_csv_cell
+from pipeline.exports.formats import undo_defused_csv_text
 from pipeline.imports.rows import ImportRow, Refusal
 
 MOST_BYTES = 16 * 2**20
@@ -99,7 +99,7 @@ def _csv_cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
 
 
 def _csv_cell(row: list[str], at: int) -> str:
-    return undo_format_of_csv_cell(row[at].strip()).strip() if at < len(row) else ""
+    return undo_defused_csv_text(row[at].strip()).strip() if at < len(row) else ""
 
 
 def _csv_columns(header: str) -> tuple[str, int, int]:

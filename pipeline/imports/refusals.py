@@ -76,11 +76,7 @@ def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
 
 
 def report_of_refused_rows(seen: ImportProgress) -> Iterator[bytes]:
-    """Yield the report as CSV in UTF-8.
-
-    It begins with the byte order mark that spreadsheets look for.
-    """
-    yield b"\xef\xbb\xbf"
+    """Yield the report as CSV in UTF-8."""
     lines = formatted_csv_lines(REPORT_COLUMNS, refused_import_rows(seen))
     yield from formatted_pieces(lines, characters=PIECE, first_at_once=False)
 

@@ -65,7 +65,7 @@ def test_the_people_of_a_file_apply_and_the_rest_can_be_had_back(
     assert "attachment" in refused.headers["Content-Disposition"]
     lines = text_of(refused).splitlines()
     assert len(lines) == 2
-    assert lines[1].startswith("4,Ole,nonsense,")
+    assert lines[1].startswith('4,"Ole","nonsense",')
 
 
 @pytest.mark.parametrize("session", [False, True])
