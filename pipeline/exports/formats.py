@@ -6,8 +6,8 @@ batch of rows is held in memory.
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -53,13 +53,14 @@ def formatted_lines(job: Job, what: str, format: str) -> Iterator[str]:
     """Return the lines of `applications` or `log`, as `csv` or `jsonl`, each with its end.
 
     All lines are as of one instant: the log up to the head in `job`, the applications when the
-    first line is read. The first line of CSV names the columns. Raises KeyError for anything else.
+    first line is read. The first line of CSV names the columns. The log is for programs, so it has
+    no byte order mark. Raises KeyError for anything else.
     """
     if not is_known_format(what, format):
         raise KeyError(f"{what}.{format}")
     columns, rows = _ROWS[what]
     if format == "csv":
-        return formatted_csv_lines(columns, rows(job))
+        return formatted_csv_lines(columns, rows(job), for_people=what != "log")
     texts = (
         json.dumps(row, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
         for row in rows(job)
@@ -97,39 +98,52 @@ def formatted_pieces(
         yield "".join(piece).encode()
 
 
-# Spreadsheets read full-width forms like the plain ones.
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# Spreadsheets know by this that a file is in UTF-8. Without it, Excel shows "Zoë" as "ZoÃ«".
+BYTE_ORDER_MARK = "\ufeff"
+
+# A spreadsheet may split a line at another separator than ours: Excel at semicolons in most of
+# Europe. So a formula can begin after any of them, even behind blanks and quotation marks.
+# Full-width signs are read like the plain ones. Each apostrophe before a sign counts, so that one
+# can be added and removed again whatever the text.
+_FORMULA = "'*[\\s\"]*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
+_FORMULAS = re.compile(f"(?:^|(?<=[,;|\t\r\n]))(?={_FORMULA})")
+_DEFUSED_FORMULAS = re.compile(f"(?:^|(?<=[,;|\t\r\n]))'(?={_FORMULA})")
 
 
-def formatted_csv_lines(columns: tuple[str, ...], rows: Iterable[Row]) -> Iterator[str]:
-    """Yield rows as RFC 4180 CSV. The first line names the columns."""
-    writer = csv.writer(_FormattedCSVLine())
-    yield writer.writerow(columns)
+def formatted_csv_lines(
+    columns: tuple[str, ...], rows: Iterable[Row], *, for_people: bool = True
+) -> Iterator[str]:
+    """Yield rows as RFC 4180 CSV. The first line names the columns.
+
+    A file `for_people` begins with the byte order mark.
+    """
+    yield f"{BYTE_ORDER_MARK if for_people else ''}{','.join(columns)}\r\n"
     for row in rows:
-        yield writer.writerow([formatted_csv_cell(row[name]) for name in columns])
+        yield ",".join(formatted_csv_cell(row[name]) for name in columns) + "\r\n"
 
 
-def formatted_csv_cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet runs: a formula gets a leading apostrophe."""
+def formatted_csv_cell(value: Any) -> str:
+    """Return a cell as it stands in the file. Text is quoted, and no spreadsheet runs it."""
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
     if isinstance(value, dict):
         value = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    if isinstance(value, str) and value.lstrip(" ").startswith(FORMULA_SIGNS):
-        return f"'{value}"
-    return value
+    text = defused_csv_text(str(value)).replace('"', '""')
+    return f'"{text}"'
 
 
-def undo_format_of_csv_cell(text: str) -> str:
-    """Return a cell without the apostrophe of `formatted_csv_cell`, to import what was exported."""
-    return text[1:] if text.startswith("'") and formatted_csv_cell(text[1:]) == text else text
+def defused_csv_text(text: str) -> str:
+    """Return a text with an apostrophe wherever a spreadsheet could begin a formula."""
+    return _FORMULAS.sub("'", text)
 
 
-class _FormattedCSVLine:
-    """Target for the csv writer that returns each line."""
-
-    def write(self, line: str) -> str:
-        return line
+def undo_defused_csv_text(text: str) -> str:
+    """Return the text that `defused_csv_text` was given, to import what was exported."""
+    return _DEFUSED_FORMULAS.sub("", text)
 
 
 def _format_applications(job: Job) -> Iterator[Row]:

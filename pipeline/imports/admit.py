@@ -28,6 +28,11 @@ from pipeline.domain.errors import (
     SandboxFull,
 )
 from pipeline.domain.states import Actor, ActorKind
+from pipeline.imports.outcomes import (
+    attach_references,
+    holders_of_external_ids,
+    keep_imported_rows,
+)
 from pipeline.imports.read_file import read_file
 from pipeline.imports.refusals import keep_refused_rows
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
@@ -37,6 +42,7 @@ from pipeline.line.locked_job import LockedJob
 from pipeline.line.settle import settle_due
 from pipeline.line.write import write
 from pipeline.models import ImportRefusal, ImportRun
+from pipeline.services.references import lock_external_ids_of_references
 
 # About how long a batch may hold the job's lock. Other changes run between two batches.
 LOCK_SECONDS = 0.1
@@ -67,8 +73,11 @@ class Batch:
     """Batch of rows and their results, in the order of the file."""
 
     rows: list[ImportRow]
-    accepted: int = 0
+    accepted: list[tuple[ImportRow, UUID]] = field(default_factory=list)
+    already_there: list[tuple[ImportRow, UUID]] = field(default_factory=list)
     refused: list[tuple[ImportRow, Refusal]] = field(default_factory=list)
+    # The application that is in the way of a refused row, by the row's number.
+    existing: dict[int, UUID] = field(default_factory=dict)
     lock_seconds: float = 0.0
 
 
@@ -133,6 +142,7 @@ def _admit_batch(import_id: UUID, parts: int) -> tuple[ImportRun, Batch]:
         if run.admitted_seqs is not None or not run.accepted:  # else an older version began it
             run.admitted_seqs = [*(run.admitted_seqs or []), job.entries[0].seq, job.seq]
         write(job)
+        attach_references(job.company_id, batch.accepted)
     _count_admitted(run, batch)
 
     def note_admitting_time() -> None:
@@ -175,45 +185,63 @@ def _admit_rows_of_batch(
     if job.status is not JobStatus.OPEN:
         raise JobNotOpen(status=job.status.value)
     known = lock_and_read_people(job, applicant_ids=people.values())
+    lock_external_ids_of_references([row.external_id for row in batch.rows if row.external_id])
+    holders = holders_of_external_ids(job.company_id, batch.rows)
     for row in batch.rows:
-        applicant_id = people.get(row.email)
-        refusal = row.refusal or _admit_row(job, known, row, applicant_id, actor)
+        holder = holders.get(row.external_id)
+        if holder and not row.refusal and holder.is_of(row, job.id):
+            batch.already_there.append((row, holder.application_id))
+            continue
+        refusal = row.refusal
+        if holder and not refusal:
+            refusal, batch.existing[row.number] = Refusal.EXTERNAL_ID_TAKEN, holder.application_id
+        refusal = refusal or _admit_row(job, batch, known, row, people.get(row.email), actor)
         if refusal:
             batch.refused.append((row, refusal))
-        else:
-            batch.accepted += 1
 
 
 def _admit_row(
-    job: LockedJob, known: LockedPeople, row: ImportRow, applicant_id: UUID | None, actor: Actor
+    job: LockedJob,
+    batch: Batch,
+    known: LockedPeople,
+    row: ImportRow,
+    applicant_id: UUID | None,
+    actor: Actor,
 ) -> Refusal | None:
     if applicant_id is None:
         return Refusal.BAD_EMAIL
     try:
         history = known.locked_person(applicant_id).history
-        admit(job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True)
+        application = admit(
+            job, history, applicant_id=applicant_id, name=row.name, actor=actor, verified=True
+        )
     except ApplicantNotFound:
         return Refusal.ERASED
-    except AlreadyApplied:
+    except AlreadyApplied as error:
+        batch.existing[row.number] = error.facts["existing_id"]
         return Refusal.ALREADY_APPLIED
     except DrawFull:
         return Refusal.DRAW_FULL
+    batch.accepted.append((row, application.id))
     return None
 
 
 def _count_admitted(run: ImportRun, batch: Batch) -> None:
-    keep_refused_rows(run, batch.refused)
+    keep_refused_rows(run, batch.refused, batch.existing)
+    keep_imported_rows(run, batch.accepted, already_there=False)
+    keep_imported_rows(run, batch.already_there, already_there=True)
     run.next_row += len(batch.rows)
-    run.accepted += batch.accepted
+    run.accepted += len(batch.accepted)
+    run.already_there += len(batch.already_there)
     run.refused += len(batch.refused)
-    run.save(update_fields=["next_row", "accepted", "refused", "admitted_seqs"])
+    run.save(update_fields=["next_row", "accepted", "already_there", "refused", "admitted_seqs"])
 
 
 def admit_after_check(run: ImportRun) -> None:
     """Forget what a check found, so that the rows of a locked import are admitted from now on."""
     ImportRefusal.objects.filter(run=run).delete()
-    run.check_only, run.next_row, run.refused = False, 0, 0
-    run.save(update_fields=["check_only", "next_row", "refused"])
+    run.check_only, run.next_row, run.refused, run.already_there = False, 0, 0, 0
+    run.save(update_fields=["check_only", "next_row", "refused", "already_there"])
 
 
 @transaction.atomic(durable=True)

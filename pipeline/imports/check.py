@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from uuid import UUID
 
@@ -15,10 +15,11 @@ from pipeline.domain.states import Status
 from pipeline.imports.admit import (
     lock_import_to_admit,
 )
+from pipeline.imports.outcomes import holders_of_external_ids
 from pipeline.imports.read_file import read_file
 from pipeline.imports.refusals import keep_refused_rows
 from pipeline.imports.rows import ImportRow, Refusal, rows_in
-from pipeline.models import Application, ImportRefusal, ImportRun, StoredPart
+from pipeline.models import Application, ImportRefusal, ImportRun, StoredFile, StoredPart
 
 # How many parts of the file a transaction checks.
 PARTS_AT_ONCE = 10
@@ -41,9 +42,9 @@ def check_import_rows(
         read_file(run)
         if run.check_only and not run.finished_at:
             ImportRefusal.objects.filter(run=run).delete()
-            run.next_row = run.refused = 0
+            run.next_row = run.refused = run.already_there = 0
             run.checked_at = None
-            run.save(update_fields=["next_row", "refused", "checked_at"])
+            run.save(update_fields=["next_row", "refused", "already_there", "checked_at"])
     rows_checked, last_part = 0, -1
     while run.check_only and not (run.finished_at or run.checked_at or is_cancelled()):
         with transaction.atomic(durable=True):
@@ -55,11 +56,12 @@ def check_import_rows(
             rows = [row for part in some for row in rows_in(bytes(part.data))]
             if some:
                 last_part = some[-1].number
-                refused = _refusals_of_checked_rows(run.file.job_id, rows)
+                refused, already_there = _check_rows(run.file, rows)
                 keep_refused_rows(run, refused)
                 rows_checked = run.next_row = run.next_row + len(rows)
                 run.refused += len(refused)
-                run.save(update_fields=["next_row", "refused"])
+                run.already_there += already_there
+                run.save(update_fields=["next_row", "refused", "already_there"])
             else:
                 ImportRun.objects.filter(file_id=import_id).update(checked_at=Now())
                 run.refresh_from_db(fields=["checked_at"])
@@ -67,11 +69,15 @@ def check_import_rows(
     return run
 
 
-def _refusals_of_checked_rows(
-    job_id: UUID, rows: Iterable[ImportRow]
-) -> list[tuple[ImportRow, Refusal]]:
-    """Return the rows that would be refused, by the rules of `pipeline.imports.admit`."""
-    refused, sound = [], []
+def _check_rows(
+    file: StoredFile, rows: Sequence[ImportRow]
+) -> tuple[list[tuple[ImportRow, Refusal]], int]:
+    """Return the rows that would be refused, by the rules of `pipeline.imports.admit`.
+
+    Also returns the number of those whose application is there already.
+    """
+    refused, sound, already_there = [], [], 0
+    holders = holders_of_external_ids(file.company_id, rows)
     for row in rows:
         found = row.refusal
         if found is None:
@@ -79,13 +85,20 @@ def _refusals_of_checked_rows(
             with suppress(ValidationError):
                 if checked_address(row.email) == row.email:
                     found = None
+        holder = holders.get(row.external_id)
+        if holder and found is None:
+            if holder.is_of(row, file.job_id):
+                already_there += 1
+                continue
+            found = Refusal.EXTERNAL_ID_TAKEN
         if found is None:
             sound.append(row)
         else:
             refused.append((row, found))
     # An unverified application is no obstacle: the import takes it over.
-    live = Application.objects.filter(job_id=job_id, verify_by=None).exclude(status=Status.INACTIVE)
+    jobs_own = Application.objects.filter(job_id=file.job_id, verify_by=None)
+    live = jobs_own.exclude(status=Status.INACTIVE)
     theirs = live.filter(applicant__email__in=[row.email for row in sound])
     in_line = set(theirs.values_list("applicant__email", flat=True))
     refused += [(row, Refusal.ALREADY_APPLIED) for row in sound if row.email in in_line]
-    return refused
+    return refused, already_there

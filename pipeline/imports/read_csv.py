@@ -2,53 +2,48 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from itertools import chain, islice
 
-from django.core.exceptions import ValidationError
-
-from applicants.addresses import normal_address
-from applicants.models import NAME_LENGTH
-from applicants.names import checked_name
 from pipeline.domain.errors import ImportFileRefused
-from pipeline.exports.formats import undo_format_of_csv_cell
-from pipeline.imports.rows import ImportRow, Refusal
+from pipeline.imports.cells import address_in_cell
+from pipeline.imports.columns import HOW, MOST_TOP_LINES, Columns, cell_at, find_columns
+from pipeline.imports.rows import ImportRow, RowReader
 
 MOST_BYTES = 16 * 2**20
 MOST_ROWS = 100_000
 MOST_LINES = 1_000_000  # blank ones included
 LONGEST_LINE = 2**16
-LONGEST_KEPT_ADDRESS = 320  # anything longer is not an address; this much of it is reported
-NAMES = {"name", "full name"}
-EMAILS = {"email", "e-mail", "email address", "e-mail address"}
 
-_DELIMITERS = ",;\t"
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_HOW = "The first line must name the columns: name,email."
-_NOT_TEXT = (
-    "This is not a text file in UTF-8. In your spreadsheet, save the sheet as “CSV UTF-8” and"
-    " choose that file."
+# Encodings that a file names by its first bytes. The longer marks come first.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+_SAVE = "In your spreadsheet, save the sheet as “CSV UTF-8” and choose that file."
 
 
-def read_csv_rows(content: Iterable[bytes]) -> Iterator[ImportRow]:
-    """Yield the rows of a CSV file in order, without blank ones.
+def open_csv(content: Iterable[bytes]) -> tuple[Columns, Iterator[ImportRow]]:
+    """Return the columns of a CSV file, and its rows in order, without blank ones.
 
     Raises ImportFileRefused if the file as a whole cannot be read, possibly after some rows.
     """
-    seen: set[str] = set()
-    for number, name, email in _csv_cells(_csv_lines(_csv_texts(content))):
-        with suppress(ValidationError):  # otherwise the row is refused
-            name = checked_name(name)  # noqa: PLW2901
-        refusal = _csv_row_refusal(name, email, seen)
-        if refusal is None:
-            seen.add(email)
-        kept_name = _CONTROL.sub(" ", name)[:NAME_LENGTH]
-        kept_email = _CONTROL.sub(" ", email)[:LONGEST_KEPT_ADDRESS]
-        yield ImportRow(number, kept_name, kept_email, refusal)
+    lines = _csv_lines(_csv_texts(content))
+    top = list(islice(lines, MOST_TOP_LINES))
+    columns, taken = find_columns(top)
+    return columns, _csv_rows(columns, chain(top[taken:], lines))
+
+
+def read_csv_rows(content: Iterable[bytes]) -> Iterator[ImportRow]:
+    """Yield the rows of `open_csv`. Raises ImportFileRefused."""
+    yield from open_csv(content)[1]
 
 
 def check_csv_size(size: int) -> None:
@@ -62,74 +57,91 @@ def check_csv_size(size: int) -> None:
 
 def check_csv_start(start: bytes) -> None:
     """Check that a file starts as text with known columns. Raises ImportFileRefused."""
-    decoder = getincrementaldecoder("utf-8-sig")()
-    _csv_columns(next(_csv_lines([_csv_text(decoder, start[:LONGEST_LINE])]), ""))
+    texts = _csv_texts([start[:LONGEST_LINE]], whole=False)
+    find_columns(list(islice(_csv_lines(texts), MOST_TOP_LINES)))
 
 
-def _csv_row_refusal(name: str, email: str, seen: set[str]) -> Refusal | None:
-    if not name:
-        return Refusal.NO_NAME
-    if len(name) > NAME_LENGTH:
-        return Refusal.NAME_TOO_LONG
-    try:
-        checked_name(name)
-    except ValidationError:
-        return Refusal.BAD_NAME
-    if not email:
-        return Refusal.NO_EMAIL
-    if len(email) > LONGEST_KEPT_ADDRESS or _CONTROL.search(email):
-        return Refusal.BAD_EMAIL
-    return Refusal.DUPLICATE if email in seen else None
+def csv_encoding(start: bytes) -> str:
+    """Return the encoding of a file, by its first four bytes: UTF-8 unless a mark says otherwise.
+
+    Encodings with one byte per letter are never guessed, since a wrong guess is a wrong name.
+    """
+    return next((name for mark, name in _MARKS if start.startswith(mark)), "utf-8-sig")
 
 
-def _csv_cells(lines: Iterator[str]) -> Iterator[tuple[int, str, str]]:
-    """Yield the number, name and address of each row that is not blank."""
-    delimiter, name_at, email_at = _csv_columns(next(lines, ""))
-    number, found = 1, 0
-    try:
-        for row in csv.reader(lines, delimiter=delimiter, strict=True):
-            number += 1
-            if number > MOST_LINES:
-                raise ImportFileRefused(what="The file has too many blank lines. Remove them.")
-            if not any(cell.strip() for cell in row):
-                continue
-            found += 1
-            if found > MOST_ROWS:
-                raise ImportFileRefused(
-                    what=f"The file has more than {MOST_ROWS:,} rows. Split it into smaller files."
-                )
-            yield number, _csv_cell(row, name_at), normal_address(_csv_cell(row, email_at))
-    except csv.Error:
-        quotes = "a quotation mark is misplaced or never closed"
-        raise ImportFileRefused(what=f"Row {number + 1:,} cannot be read: {quotes}.") from None
+def _csv_rows(columns: Columns, lines: Iterator[str]) -> Iterator[ImportRow]:
+    reader, number, found = RowReader(), columns.row, 0
+    for cells in _csv_records(columns, lines):
+        number += 1
+        if number > MOST_LINES:
+            raise ImportFileRefused(what="The file has too many blank lines. Remove them.")
+        if not any(cell.strip() for cell in cells):
+            continue
+        found += 1
+        if found > MOST_ROWS:
+            raise ImportFileRefused(
+                what=f"The file has more than {MOST_ROWS:,} rows. Split it into smaller files."
+            )
+        at = columns.external_id
+        yield reader.read_row(
+            number,
+            columns.name_in(cells),
+            address_in_cell(cell_at(cells, columns.email)),
+            "" if at is None else cell_at(cells, at),
+        )
     if not found:
         raise ImportFileRefused(what="The file has no rows below the column names.")
 
 
-def _csv_cell(row: list[str], at: int) -> str:
-    return undo_format_of_csv_cell(row[at].strip()).strip() if at < len(row) else ""
+def _csv_records(columns: Columns, lines: Iterator[str]) -> Iterator[list[str]]:
+    """Yield the cells of each row. Raises ImportFileRefused, naming an unreadable cell."""
+    record: list[str] = []  # the lines of the row, for the error
+
+    def noted_lines() -> Iterator[str]:
+        for line in lines:
+            record.append(line)
+            yield line
+
+    number = columns.row
+    try:
+        for cells in csv.reader(noted_lines(), delimiter=columns.delimiter, strict=True):
+            yield cells
+            number += 1
+            record.clear()
+    except csv.Error:
+        at, trouble = _unreadable_cell("".join(record), columns.delimiter)
+        known = at < len(columns.titles) and columns.titles[at].strip()[:40]
+        column = f"“{known}”" if known else f"{at + 1}"
+        raise ImportFileRefused(what=f"Row {number + 1:,}, column {column}: {trouble}") from None
 
 
-def _csv_columns(header: str) -> tuple[str, int, int]:
-    """Return the delimiter, and the positions of name and address."""
-    if not header.strip():
-        raise ImportFileRefused(what=f"The file is empty. {_HOW}")
-    for delimiter in _DELIMITERS:
-        try:
-            row = next(csv.reader([header], delimiter=delimiter, strict=True), [])
-        except csv.Error:
-            continue
-        cells = [cell.strip().lower() for cell in row]
-        emails = [at for at, cell in enumerate(cells) if cell in EMAILS]
-        names = [at for at, cell in enumerate(cells) if cell in NAMES]
-        if len(emails) == 1 and len(names) == 1:
-            return delimiter, names[0], emails[0]
-        if len(emails) > 1 or len(names) > 1:
-            raise ImportFileRefused(what="The first line names a column twice. Keep one of them.")
-        if emails or (names and len(cells) > 1):
-            missing = "name" if emails else "email"
-            raise ImportFileRefused(what=f"The file has no column “{missing}”. {_HOW}")
-    raise ImportFileRefused(what=f"The first line names no known columns. {_HOW}")
+def _unreadable_cell(record: str, delimiter: str) -> tuple[int, str]:
+    """Return the position of the first cell whose quotation marks are wrong, and the cure."""
+    at = start = 0
+    while start < len(record):
+        if record[start] == '"':
+            end = re.compile(r'(?:[^"]|"")*+"').match(record, start + 1)
+            if end is None:
+                break
+            follows = record[end.end() : end.end() + 1]
+            if follows not in (delimiter, "\r", "\n", ""):
+                if record[end.end() - 2] == "\\":
+                    return at, (
+                        'a quotation mark is written as \\", as MySQL does. Export the file with'
+                        ' doubled quotation marks ("").'
+                    )
+                return at, (
+                    'a quotation mark inside the cell is not doubled. Write it twice (""), and put'
+                    " the whole cell in quotation marks."
+                )
+            start = end.end()
+        else:
+            while start < len(record) and record[start] != delimiter:
+                start += 1
+        start, at = start + 1, at + 1
+    return at, (
+        "a quotation mark at the start of the cell is never closed. Close it, or remove it."
+    )
 
 
 def _csv_lines(texts: Iterable[str]) -> Iterator[str]:
@@ -139,25 +151,36 @@ def _csv_lines(texts: Iterable[str]) -> Iterator[str]:
         *lines, kept = re.split(r"(?<=\n)|(?<=\r)(?!\n|$)", kept + text)
         yield from lines
         if len(kept) > LONGEST_LINE:
-            raise ImportFileRefused(what=f"A line of the file does not end. {_HOW}")
+            raise ImportFileRefused(what=f"A line of the file does not end. {HOW}")
     if kept:
         yield kept
 
 
-def _csv_texts(content: Iterable[bytes]) -> Iterator[str]:
-    decoder, size = getincrementaldecoder("utf-8-sig")(), 0
-    for piece in content:
+def _csv_texts(content: Iterable[bytes], *, whole: bool = True) -> Iterator[str]:
+    """Decode a file, or its start if not `whole`. Raises ImportFileRefused."""
+    pieces, start = iter(content), b""
+    while len(start) < 4 and (piece := next(pieces, None)) is not None:
+        start += piece
+    if start.startswith(_WORKBOOKS):
+        raise ImportFileRefused(what=f"This is a workbook, not a text file in UTF-8. {_SAVE}")
+    decoder, size, line = getincrementaldecoder(csv_encoding(start))(), 0, 1
+    for piece in chain([start], pieces, [b""]):
         size += len(piece)
         check_csv_size(size)
-        yield _csv_text(decoder, piece)
-    yield _csv_text(decoder, b"", final=True)
+        try:
+            text: str = decoder.decode(piece, whole and not piece)
+        except UnicodeDecodeError as error:
+            line += error.object[: error.start].count(b"\n")
+            why = _likely_encoding(line, error.object[error.start :])
+            raise ImportFileRefused(
+                what=f"This is not a text file in UTF-8{why}. {_SAVE}"
+            ) from None
+        if "\0" in text:
+            raise ImportFileRefused(what=f"This is not a text file in UTF-8. {_SAVE}")
+        line += text.count("\n")
+        yield text
 
 
-def _csv_text(decoder: object, piece: bytes, *, final: bool = False) -> str:
-    try:
-        text: str = decoder.decode(piece, final)  # type: ignore[attr-defined]  # has no public type
-    except UnicodeDecodeError:
-        raise ImportFileRefused(what=_NOT_TEXT) from None
-    if "\0" in text:
-        raise ImportFileRefused(what=_NOT_TEXT)
-    return text
+def _likely_encoding(line: int, undecodable: bytes) -> str:
+    likely = "Mac Roman" if undecodable[:1] < b"\xa0" else "Windows-1252"
+    return f": in line {line:,}, a letter is in another encoding, probably {likely}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from uuid import UUID
@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from applicants.addresses import lower_case_address
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.files.write import write_file_parts
-from pipeline.imports.read_csv import read_csv_rows
+from pipeline.imports.read_csv import csv_encoding, open_csv, read_csv_rows
 from pipeline.imports.rows import ImportRow
 from pipeline.models import ImportRun, StoredPart
 
@@ -33,9 +33,8 @@ def read_file(run: ImportRun) -> None:
         return
     file, raw = run.file, StoredPart.objects.filter(file_id=run.file_id, number__lt=0)
     try:
-        file.rows, file.size_bytes = _store_read_rows(
-            file.id, read_csv_rows(_bytes_of_unread_file(file.id))
-        )
+        columns, rows = open_csv(_bytes_of_unread_file(file.id))
+        file.rows, file.size_bytes = store_import_rows(file.id, rows)
     except ImportFileRefused as error:
         StoredPart.objects.filter(file_id=file.id).delete()
         ImportRun.objects.filter(file_id=file.id).update(
@@ -48,7 +47,9 @@ def read_file(run: ImportRun) -> None:
         raw.delete()
         file.content_type = "application/jsonl"
         file.save(update_fields=["rows", "size_bytes", "content_type"])
-        ImportRun.objects.filter(file_id=file.id).update(is_read=True, total_rows=file.rows)
+        ImportRun.objects.filter(file_id=file.id).update(
+            is_read=True, total_rows=file.rows, columns=columns.described()
+        )
     run.refresh_from_db()
 
 
@@ -62,8 +63,9 @@ def unread_file_may_hold(run: ImportRun, address: str) -> bool:
 
     Searches only for the part before the @: a domain has more forms than can be listed.
     """
-    content = b"".join(_bytes_of_unread_file(run.file_id)).decode(errors="replace")
-    whole = lower_case_address(content).translate(_QUOTING)
+    content = b"".join(_bytes_of_unread_file(run.file_id))
+    text = content.decode(csv_encoding(content[:4]), errors="replace")
+    whole = lower_case_address(text).translate(_QUOTING)
     return f"{address.rpartition('@')[0].translate(_QUOTING)}@" in whole
 
 
@@ -82,10 +84,11 @@ def _bytes_of_unread_file(file_id: UUID) -> Iterator[bytes]:
         last = part.number
 
 
-def _store_read_rows(file_id: UUID, rows: Iterator[ImportRow]) -> tuple[int, int]:
+def store_import_rows(file_id: UUID, rows: Iterable[ImportRow]) -> tuple[int, int]:
     """Store the rows in parts, and return the numbers of rows and bytes."""
     parts: list[tuple[int, bytes]] = []
     count = number = size = 0
+    rows = iter(rows)
     while some := list(islice(rows, ROWS_IN_PART)):
         data = b"".join(row.as_line() for row in some)
         parts.append((number, data))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
 
 from pipeline.exports.formats import formatted_csv_lines, formatted_pieces
+from pipeline.imports.cells import visible_text
 from pipeline.imports.progress import ImportProgress
 from pipeline.imports.rows import LEFT_WORDS, NOT_REACHED, WORDS, ImportRow, Refusal, rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredPart
@@ -14,8 +17,8 @@ from tasks.sql.prepared import PreparedStatement, prepared_row
 SLICE = 2_000
 
 
-# Two columns have the names that an import expects, so that a corrected file can be imported.
-REPORT_COLUMNS = ("row", "name", "email", "reason", "code")
+# Three columns have the names that an import expects, so that a corrected file can be imported.
+REPORT_COLUMNS = ("row", "name", "email", "reason", "code", "external_id")
 
 
 PIECE = 64 * 1_024  # characters, roughly
@@ -23,16 +26,25 @@ PIECE = 64 * 1_024  # characters, roughly
 
 _KEEP_REFUSED = PreparedStatement(
     """
-INSERT INTO pipeline_importrefusal (run_id, row, reason, name, email)
-SELECT run_id, row, reason, name, email
+INSERT INTO pipeline_importrefusal
+    (run_id, row, reason, name, email, external_id, application_id)
+SELECT run_id, row, reason, name, email, external_id, application_id
 FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
 """,
     prepared_row,
 )
 
 
-def keep_refused_rows(run: ImportRun, refused: Sequence[tuple[ImportRow, Refusal]]) -> None:
-    """Store rows that an import refuses, or would refuse, with the reasons."""
+def keep_refused_rows(
+    run: ImportRun,
+    refused: Sequence[tuple[ImportRow, Refusal]],
+    existing: Mapping[int, UUID] | None = None,
+) -> None:
+    """Store rows that an import refuses, or would refuse, with the reasons.
+
+    `existing`: the application that is in a row's way, by the row's number.
+    """
+    in_the_way = existing or {}
     records = [
         {
             "run_id": str(run.file_id),
@@ -40,6 +52,8 @@ def keep_refused_rows(run: ImportRun, refused: Sequence[tuple[ImportRow, Refusal
             "reason": why.value,
             "name": row.name,
             "email": row.email,
+            "external_id": row.external_id,
+            "application_id": str(in_the_way[row.number]) if row.number in in_the_way else None,
         }
         for row, why in refused
     ]
@@ -62,7 +76,7 @@ def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
     refusals = ImportRefusal.objects.filter(run=seen.run).order_by("row")
     while some := list(refusals.filter(row__gt=last)[:SLICE]):
         for refusal in some:
-            yield _refused_import_row(refusal.row, refusal.name, refusal.email, refusal.reason)
+            yield _refused_import_row(seen.run, refusal, refusal.row, refusal.reason)
         last = some[-1].row
     if not seen.is_over or seen.run.check_only:
         return
@@ -71,28 +85,50 @@ def refused_import_rows(seen: ImportProgress) -> Iterator[dict[str, object]]:
     last = -1
     while part := parts.filter(number__gt=last).first():
         for row in rows_in(bytes(part.data)):
-            yield _refused_import_row(row.number, row.name, row.email, row.refusal or why)
+            yield _refused_import_row(seen.run, row, row.number, row.refusal or why)
         last = part.number
 
 
 def report_of_refused_rows(seen: ImportProgress) -> Iterator[bytes]:
-    """Yield the report as CSV in UTF-8.
-
-    It begins with the byte order mark that spreadsheets look for.
-    """
-    yield b"\xef\xbb\xbf"
+    """Yield the report as CSV in UTF-8."""
     lines = formatted_csv_lines(REPORT_COLUMNS, refused_import_rows(seen))
     yield from formatted_pieces(lines, characters=PIECE, first_at_once=False)
 
 
-def import_refusal_in_words(reason: str) -> str:
-    """Return the text of a refusal.
+def first_waiting_row(run: ImportRun) -> ImportRow | None:
+    """Return the first row of a read file that is not refused for itself, to show as an example."""
+    part = StoredPart.objects.filter(file_id=run.file_id, number__gte=0).order_by("number").first()
+    rows = rows_in(bytes(part.data)) if part else []
+    return next((row for row in rows if not row.refusal), None)
 
-    An unknown reason, from a later release, is returned as it is.
+
+def import_refusal_in_words(reason: str, email: str, columns: Mapping[str, Any]) -> str:
+    """Return the text of a refusal: the cell, what it holds, and the cure.
+
+    `columns`: how the columns were understood, if the rows came in a file. An unknown reason, from
+    a later release, is returned as it is.
     """
-    return WORDS[Refusal(reason)] if reason in WORDS else reason
+    if reason not in WORDS:
+        return reason
+    titles = {"name": "name", "email": "email", "external_id": "external_id"} | dict(columns)
+    names = titles["name"] if isinstance(titles["name"], list) else [titles["name"]]
+    return WORDS[Refusal(reason)].format(
+        name=" or ".join(f"“{name}”" for name in names),
+        email=f"“{titles['email']}”",
+        id=f"“{titles['external_id']}”",
+        seen=visible_text(email),
+    )
 
 
-def _refused_import_row(row: int, name: str, email: str, code: str) -> dict[str, object]:
-    words = LEFT_WORDS.get(code) or import_refusal_in_words(code)
-    return {"row": row, "name": name, "email": email, "reason": words, "code": str(code)}
+def _refused_import_row(
+    run: ImportRun, row: ImportRow | ImportRefusal, number: int, code: str
+) -> dict[str, object]:
+    words = LEFT_WORDS.get(code) or import_refusal_in_words(code, row.email, run.columns)
+    return {
+        "row": number,
+        "name": row.name,
+        "email": row.email,
+        "reason": words,
+        "code": str(code),
+        "external_id": row.external_id,
+    }

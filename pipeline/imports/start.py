@@ -15,6 +15,7 @@ from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.states import Actor
 from pipeline.files.write import FILE_KEPT_DAYS
 from pipeline.imports.admit import admit_after_check, lock_import_to_admit
+from pipeline.imports.rows import ImportRow
 from pipeline.imports.store import store_import
 from pipeline.models import ImportRun, StoredFile
 from tasks.enqueue import Enqueued, enqueue
@@ -34,8 +35,9 @@ def start_import(
     key_id: UUID | None = None,
     file_id: UUID | None = None,
     check_only: bool = False,
+    rows: Iterable[ImportRow] = (),
 ) -> Enqueued:
-    """Store a CSV file of people and start its import. If it raises, nothing is stored.
+    """Store a CSV file of people, or `rows`, and start the import. If it raises, nothing is stored.
 
     With `check_only`, a task only checks the file; `start_checked_import` starts the import.
 
@@ -56,6 +58,7 @@ def start_import(
                 actor=actor,
                 file_id=file_id,
                 check_only=check_only,
+                rows=rows,
             )
             payload = {"import_id": str(import_id)}
             if check_only:

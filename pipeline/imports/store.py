@@ -16,6 +16,8 @@ from pipeline.domain.states import Actor
 from pipeline.files.quota import refuse_beyond_quota
 from pipeline.files.write import FILE_KEPT_DAYS, write_file_parts
 from pipeline.imports.read_csv import check_csv_size, check_csv_start
+from pipeline.imports.read_file import store_import_rows
+from pipeline.imports.rows import ImportRow
 from pipeline.models import ImportRun, StoredFile
 from pipeline.selectors.jobs import read_job_facts
 
@@ -34,8 +36,9 @@ def store_import(
     actor: Actor,
     file_id: UUID | None = None,
     check_only: bool = False,
+    rows: Iterable[ImportRow] = (),
 ) -> UUID:
-    """Store a CSV file unread, and return its id, which is also the import's.
+    """Store a CSV file unread, or `rows` instead, and return its id, which is also the import's.
 
     Only its size and first line are checked, since reading the rest may take long. `content` is the
     file's bytes in pieces, `name` the company's name for it, `actor` the member or key that the log
@@ -59,12 +62,21 @@ def store_import(
         content_type="text/csv",
         expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
     )
-    file.size_bytes = _store_import_parts(file.id, content)
+    file.rows, file.size_bytes = store_import_rows(file.id, rows)
+    is_read = file.rows > 0
+    if is_read:
+        file.content_type = "application/jsonl"
+    else:
+        file.size_bytes = _store_import_parts(file.id, content)
     refuse_beyond_quota(company_id, more_bytes=file.size_bytes)
     file.is_complete = True
     file.save()
     ImportRun.objects.create(
-        file=file, total_rows=0, is_read=False, started_by=actor.id, check_only=check_only
+        file=file,
+        total_rows=file.rows,
+        is_read=is_read,
+        started_by=actor.id,
+        check_only=check_only,
     )
     return file.id
 

@@ -111,6 +111,7 @@ def result_of_import_task(run: ImportRun) -> dict[str, Any]:
     """Return the result of the task of an import that has ended."""
     return {
         "accepted": run.accepted,
+        "already_there": run.already_there,
         "refused": run.refused,
         "total": run.total_rows,
         "left": count_rows_to_admit(run),

@@ -50,6 +50,7 @@ from pipeline.models.webhooks import (
     WebhookTaskPlace,
 )
 from pipeline.models.work import (
+    ImportedRow,
     ImportRefusal,
     ImportRun,
     Producer,
@@ -94,6 +95,7 @@ __all__ = [
     "IdempotencyRecord",
     "ImportRefusal",
     "ImportRun",
+    "ImportedRow",
     "JobForecast",
     "JobReference",
     "JobTemplate",

@@ -6,6 +6,8 @@ expire or when a person is erased.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
@@ -13,6 +15,7 @@ from uuid_utils.compat import uuid7
 
 from applicants.models import NAME_LENGTH
 from jobs.models import ApiKey, Job
+from pipeline.models.references import EXTERNAL_ID_LENGTH
 
 
 class StoredFile(models.Model):
@@ -68,7 +71,8 @@ class ImportRun(models.Model):
     `next_row` is the first row, counted from 0, that is neither admitted nor refused yet. The rows
     before it are no longer in the file. Until a worker has read the file (`is_read`), its parts
     hold the original bytes. `ending` says why the import ended at `finished_at`, and `trouble` why
-    the file could not be read.
+    the file could not be read. `columns` says how the columns of a CSV file were understood.
+    `already_there` counts the rows whose application an earlier request or import had made.
 
     While it is `check_only`, nobody is admitted: `next_row` and the refusals say what was checked,
     and all rows stay in the file. `admitted_seqs` are the first and last `seq` in the job's log of
@@ -87,10 +91,14 @@ class ImportRun(models.Model):
     )
     is_read = models.BooleanField(default=True)
     trouble = models.CharField(max_length=300, default="")
+    columns: models.JSONField[dict[str, Any], Any] = models.JSONField(
+        default=dict, db_default=models.Value({}, models.JSONField())
+    )
     total_rows = models.IntegerField()
     next_row = models.IntegerField(default=0)
     accepted = models.IntegerField(default=0)
     refused = models.IntegerField(default=0)
+    already_there = models.IntegerField(db_default=0)
     started_by = models.UUIDField()
     ending = models.CharField(max_length=10, choices=Ending, default="")
     finished_at = models.DateTimeField(null=True)
@@ -119,12 +127,28 @@ class ImportRefusal(models.Model):
     reason = models.CharField(max_length=40)
     name = models.CharField(max_length=NAME_LENGTH)
     email = models.CharField(max_length=320)
+    external_id = models.CharField(max_length=EXTERNAL_ID_LENGTH, db_default="")
+    # The application that is in the way, if there is one.
+    application_id = models.UUIDField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint("run", "row", name="one_refusal_a_row")]
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.row} {self.reason}"
+
+
+class ImportedRow(models.Model):
+    """Row of an import that has an application: a new one, or one that was there already."""
+
+    pk = models.CompositePrimaryKey("run_id", "row")
+    run = models.ForeignKey(ImportRun, models.CASCADE, related_name="imported_rows", db_index=False)
+    row = models.IntegerField()
+    application_id = models.UUIDField()
+    already_there = models.BooleanField()
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.row} {self.application_id}"
 
 
 class WeeklyReport(models.Model):

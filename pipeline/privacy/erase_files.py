@@ -77,7 +77,7 @@ def erase_in_import_files(address: str) -> None:
     ):
         if pattern.search(f"{refusal.email} {refusal.name}".lower()):
             same = ImportRefusal.objects.filter(id=refusal.id)
-            same.update(name="", email="", reason=Refusal.ERASED)
+            same.update(name="", email="", external_id="", reason=Refusal.ERASED)
     for file in StoredFile.objects.filter(name__icontains=address):
         StoredFile.objects.filter(id=file.id).update(name="people.csv")
 

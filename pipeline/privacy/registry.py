@@ -58,6 +58,9 @@ PERSONAL: dict[str, Personal] = {
     "pipeline_savedview.query": Personal("applicant", "no: a member's own list", "by the member"),
     "pipeline_nameword.word": Personal("applicant", _DERIVED, "erased, by a trigger"),
     "pipeline_importrefusal.email": Personal("applicant", "imports", "erased; 7 days"),
+    "pipeline_importrefusal.external_id": Personal(
+        "applicant", "no: written by the company for itself", "erased; 7 days"
+    ),
     "pipeline_importrefusal.name": Personal("applicant", "imports", "erased; 7 days"),
     "pipeline_storedpart.data": Personal("applicant", "imports", "erased; 7 days"),
     "pipeline_storedfile.name": Personal("applicant", "no: named by the company", "erased; 7 days"),
@@ -144,7 +147,8 @@ CODES = frozenset(
     " pipeline_jobforecast.positions pipeline_jobtemplate.rules"
     " pipeline_pendingdecision.outcome pipeline_pendingdecision.reason"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"
-    " pipeline_importrun.trouble pipeline_importrun.admitted_seqs pipeline_producer.types"
+    " pipeline_importrun.columns pipeline_importrun.trouble"
+    " pipeline_importrun.admitted_seqs pipeline_producer.types"
     " pipeline_webhookendpoint.rotation_ids"
     " pipeline_requestrecord.method"
     " pipeline_requestrecord.path pipeline_requestrecord.request_id"

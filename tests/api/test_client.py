@@ -122,3 +122,20 @@ def test_a_generated_client_drives_the_whole_line(
     verdict = company_calls("the_line_of_a_job.verify_job", job.id)
     assert (verdict.chain, verdict.replay_matches) == ("ok", True)
     assert (verdict.head.seq, verdict.head.hash_) == (log.data[-1].seq, log.data[-1].hash_)
+
+
+def test_a_client_made_without_settings_can_import_people_as_json(tmp_path: Path) -> None:
+    document = ROOT / "docs" / "openapi.yaml"
+    subprocess.run(
+        [
+            *(Path(sys.executable).with_name("openapi-python-client"), "generate"),
+            *("--path", document, "--meta", "none", "--output-path", tmp_path / PACKAGE),
+        ],
+        check=True,
+        capture_output=True,
+    )
+
+    made = (tmp_path / PACKAGE / "api" / "applications" / "import_applications.py").read_text()
+
+    assert "ApplicationsImportIn" in made
+    assert "idempotency_key" in made

@@ -65,7 +65,7 @@ def test_the_people_of_a_file_apply_and_the_rest_can_be_had_back(
     assert "attachment" in refused.headers["Content-Disposition"]
     lines = text_of(refused).splitlines()
     assert len(lines) == 2
-    assert lines[1].startswith("4,Ole,nonsense,")
+    assert lines[1].startswith('4,"Ole","nonsense",')
 
 
 @pytest.mark.parametrize("session", [False, True])
@@ -132,7 +132,10 @@ def test_but_not_one_of_any_size(acme: Caller, empty_job: UUID) -> None:
         (b"\n", "text/csv", 400, "INVALID_FILE"),
         (b"\xff\xfe\x00", "text/csv", 400, "INVALID_FILE"),
         (b"a,b\n1,2\n", "text/csv", 400, "INVALID_FILE"),
-        (CSV, "application/json", 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (CSV, "application/xml", 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (CSV, "application/json", 400, "MALFORMED_REQUEST"),
+        (b'{"applications": []}', "application/json", 400, "VALIDATION_ERROR"),
+        (b'{"applications": [{"name": "Mia"}]}', "application/json", 400, "VALIDATION_ERROR"),
         (b"--x--\r\n", "multipart/form-data; boundary=x", 400, "VALIDATION_ERROR"),
         (b"", "multipart/form-data", 400, "VALIDATION_ERROR"),
         (CSV, "multipart/form-data", 400, "MALFORMED_REQUEST"),
@@ -146,6 +149,119 @@ def test_what_is_no_list_of_people_is_refused(
     assert code_of(answer) == (status, code)
     assert not Task.objects.exists()
     assert not StoredFile.objects.exists()
+
+
+PEOPLE = [
+    {"name": "Mia", "email": "mia@example.org", "external_id": "crm-1", "metadata": {"a": "b"}},
+    {"name": "Noa", "email": "noa@example.org", "external_id": "crm-2"},
+    {"name": "Ole", "email": "nonsense", "external_id": "crm-3"},
+    {"name": "Pia", "email": "pia@example.org"},
+]
+
+
+def bring_people(caller: Caller, job: UUID, people: list[dict[str, Any]], **headers: str) -> Answer:
+    return caller.post(f"/jobs/{job}/applications/import", {"applications": people}, **headers)
+
+
+def rows_of(caller: Caller, task: str, query: str = "") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = caller.get(f"/tasks/{task}/rows{query}").json()["data"]
+    return rows
+
+
+def test_people_with_ids_are_imported_and_each_row_says_what_became_of_it(
+    acme: Caller, empty_job: UUID
+) -> None:
+    task = run(bring_people(acme, empty_job, PEOPLE))
+
+    mia, noa, ole, pia = rows_of(acme, task)
+    assert [row["status"] for row in (mia, noa, ole, pia)] == [
+        *("ACCEPTED", "ACCEPTED", "REFUSED", "ACCEPTED")
+    ]
+    found = acme.get(f"/applications/{mia['application_id']}").json()
+    assert (found["applicant"]["name"], found["external_id"], found["metadata"]) == (
+        *("Mia", "crm-1"),
+        {"a": "b"},
+    )
+    assert (noa["external_id"], pia["external_id"], noa["row"]) == ("crm-2", None, 2)
+    assert (ole["code"], ole["application_id"], ole["external_id"]) == ("BAD_EMAIL", None, "crm-3")
+    assert ole["reason"].startswith("“nonsense” is not an email address.")
+
+
+def test_an_import_with_ids_can_be_repeated_even_when_an_application_has_ended(
+    acme: Caller, empty_job: UUID
+) -> None:
+    first = rows_of(acme, run(bring_people(acme, empty_job, PEOPLE[:2])))
+    acme.post(f"/applications/{first[0]['application_id']}/withdraw")
+    answer = bring_people(acme, empty_job, PEOPLE[:2])
+
+    task = run(answer)
+
+    again = rows_of(acme, task)
+    assert [(row["status"], row["application_id"]) for row in again] == [
+        ("ALREADY_THERE", row["application_id"]) for row in first
+    ]
+    ended = ImportRun.objects.get(file__task_id=task)
+    assert (ended.accepted, ended.already_there, ended.refused) == (0, 2, 0)
+
+
+def test_an_id_of_another_application_is_a_conflict_that_names_it(
+    acme: Caller, other: Caller, company: Company, empty_job: UUID
+) -> None:
+    first = rows_of(acme, run(bring_people(acme, empty_job, PEOPLE[:2])))
+    elsewhere = factories.job(company_id=company.id)
+    taken = {"name": "Zoe", "email": "zoe@example.org", "external_id": "crm-1"}
+    twice = [{**taken, "external_id": "crm-9", "email": f"z{n}@example.org"} for n in range(2)]
+
+    rows = rows_of(acme, run(bring_people(acme, empty_job, [taken, *twice])))
+    same_person_elsewhere = rows_of(acme, run(bring_people(acme, elsewhere, PEOPLE[:1])))
+    without_id = rows_of(acme, run(bring(acme, empty_job, b"name,email\nMia,mia@example.org\n")))
+
+    assert [row["code"] for row in rows] == ["EXTERNAL_ID_TAKEN", None, "DUPLICATE_EXTERNAL_ID"]
+    assert rows[0]["application_id"] == first[0]["application_id"]
+    assert same_person_elsewhere[0]["code"] == "EXTERNAL_ID_TAKEN"
+    assert (without_id[0]["code"], without_id[0]["application_id"]) == (
+        *("ALREADY_APPLIED", first[0]["application_id"]),
+    )
+
+
+def test_a_csv_file_brings_ids_too_and_its_report_keeps_them(acme: Caller, empty_job: UUID) -> None:
+    content = b"name,email,external_id\nMia,mia@example.org,crm-1\nOle,nonsense,crm-3\n"
+    task = run(bring(acme, empty_job, content))
+
+    rows = rows_of(acme, task)
+    report = text_of(acme.get(f"/tasks/{task}/refused-rows"))
+
+    assert [(row["row"], row["external_id"]) for row in rows] == [(2, "crm-1"), (3, "crm-3")]
+    assert report.splitlines()[0] == "row,name,email,reason,code,external_id"
+    assert report.splitlines()[1].endswith(',"crm-3"')
+
+
+def test_rows_come_in_pages_and_for_their_company_alone(
+    acme: Caller, other: Caller, empty_job: UUID
+) -> None:
+    task = run(bring_people(acme, empty_job, PEOPLE))
+
+    first = acme.get(f"/tasks/{task}/rows?limit=3").json()
+    rest = acme.get(f"/tasks/{task}/rows?limit=3&cursor={first['next_cursor']}").json()
+
+    assert [row["row"] for row in first["data"] + rest["data"]] == [1, 2, 3, 4]
+    assert rest["next_cursor"] is None
+    assert code_of(other.get(f"/tasks/{task}/rows")) == (404, "NOT_FOUND")
+
+
+def test_the_same_json_under_its_key_is_imported_once(acme: Caller, empty_job: UUID) -> None:
+    first, again = (bring_people(acme, empty_job, PEOPLE, idempotency_key="k") for _ in range(2))
+
+    assert (again.content, again.headers["Idempotent-Replayed"]) == (first.content, "true")
+    assert Task.objects.count() == 1
+
+
+def test_a_list_of_people_has_limits(acme: Caller, empty_job: UUID) -> None:
+    many = [{"name": "A", "email": "a"}] * 10_001
+    long = [{"name": "A" * 4_000_000, "email": "a"}]
+
+    assert code_of(bring_people(acme, empty_job, many)) == (400, "VALIDATION_ERROR")
+    assert code_of(bring_people(acme, empty_job, long)) == (413, "PAYLOAD_TOO_LARGE")
 
 
 def test_a_job_that_takes_nobody_takes_no_file(acme: Caller, empty_job: UUID) -> None:

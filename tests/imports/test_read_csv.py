@@ -86,10 +86,10 @@ def test_a_row_below_a_refused_one_with_the_same_address_is_no_duplicate() -> No
         (b"email\nana@example.org\n", "no column “name”"),
         (b"name,email,email\nAna,a@x.org,b@x.org\n", "names a column twice"),
         ("name,email\nJosé,a@x.org\n".encode("latin-1"), "not a text file in UTF-8"),
-        ("name,email\nAna,a@x.org\n".encode("utf-16"), "not a text file in UTF-8"),
+        ("name,email\nAna,a@x.org\n".encode("utf-16-le"), "not a text file in UTF-8"),
         (b"PK\x03\x04\x14\x00\x06\x00", "not a text file in UTF-8"),
-        (b'name,email\n"Ana,a@x.org\n', "Row 2 cannot be read: a quotation mark"),
-        (b'name,email\nAna,a@x.org\n"A"na,b@x.org\n', "Row 3 cannot be read"),
+        (b'name,email\n"Ana,a@x.org\n', "Row 2, column “name”: a quotation mark"),
+        (b'name,email\nAna,a@x.org\n"A"na,b@x.org\n', "Row 3, column “name”: a quotation mark"),
         (b"name,email\n" + b"x" * 70_000, "A line of the file does not end"),
     ],
 )

@@ -129,6 +129,7 @@ def test_the_task_tells_its_progress_and_at_the_end_what_became_of_the_rows() ->
         "accepted": 10,
         "refused": 1,
         "total": 11,
+        "already_there": 0,
         "left": 0,
         "ending": "COMPLETE",
     }
@@ -142,6 +143,7 @@ def test_a_cancelled_task_keeps_what_it_took_in_and_says_what_is_left() -> None:
         "accepted": 6,
         "refused": 0,
         "total": 20,
+        "already_there": 0,
         "left": 14,
         "ending": "STOPPED",
     }

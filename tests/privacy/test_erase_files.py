@@ -16,6 +16,7 @@ from pipeline.files import write
 from pipeline.files.read import read_stored_file
 from pipeline.files.write import FileWriter
 from pipeline.imports.admit import admit_rows
+from pipeline.imports.read_file import unread_file_may_hold
 from pipeline.imports.rows import rows_in
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
 from pipeline.privacy import erase as erasing
@@ -127,7 +128,7 @@ def test_no_waiting_file_brings_an_erased_person_back_however_it_writes_the_addr
 
 def test_what_was_refused_is_blanked(zelda: factories.Applicant) -> None:
     run = imported(
-        factories.job(), as_csv([("", EMAIL), ("Zelda", f"<{EMAIL}>"), ("", f"a{EMAIL}")])
+        factories.job(), as_csv([("", EMAIL), ("Zelda", f"{EMAIL} (work)"), ("", f"a{EMAIL}")])
     )
 
     erase_person(applicant_id=zelda.id)
@@ -264,3 +265,12 @@ def test_an_export_that_begins_meanwhile_reads_what_erasing_has_left(
 
     (part,) = StoredPart.objects.all()
     assert bytes(part.data).decode() == f"erased:{zelda.id}"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_an_address_is_found_in_an_unread_file_of_any_encoding(encoding: str) -> None:
+    unread(factories.job(), "name,email\nAda,<ada@x.org>\n".encode(encoding))
+    run = ImportRun.objects.select_related("file").get()
+
+    assert unread_file_may_hold(run, "ada@x.org")
+    assert not unread_file_may_hold(run, "bo@x.org")

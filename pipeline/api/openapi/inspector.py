@@ -74,15 +74,15 @@ class Inspector(AutoSchema):
         ]
 
     def _body(self, operation: Operation) -> Schema:
-        if operation.bodies:
-            kinds = {media: {"schema": schema} for media, schema in operation.bodies.items()}
+        kinds = {media: {"schema": schema} for media, schema in operation.bodies.items()}
+        if not operation.takes:
             return {"content": kinds, "required": True}
         refs = [self.resolve_serializer(each(), "request").ref for each in operation.takes]
         schema = refs[0] if len(refs) == 1 else {"anyOf": refs}
         required = all(
             any(field.required for field in shape().fields.values()) for shape in operation.takes
         )
-        return {"content": {operation.media: {"schema": schema}}, "required": required}
+        return {"content": {operation.media: {"schema": schema}} | kinds, "required": required}
 
     def _insert_field_validators(self, field: Any, schema: Schema) -> None:
         """Add a field's bounds to its schema. Our own patterns already allow for blanks."""

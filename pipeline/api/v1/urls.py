@@ -115,6 +115,7 @@ urlpatterns = [
     path("tasks/<uuid:task_id>/replay", dead_letters.ReplayDeadLetter.as_view()),
     path("tasks/<uuid:task_id>/discard", dead_letters.DiscardDeadLetter.as_view()),
     path("tasks/<uuid:task_id>/refused-rows", files.RefusedRowsFile.as_view()),
+    path("tasks/<uuid:task_id>/rows", files.ImportedRows.as_view()),
     path("files/<uuid:file_id>", files.OneTaskFile.as_view()),
     path("task-types", types.TaskTypes.as_view()),
     path("task-types/<str:type_key>/pause", types.PauseTaskType.as_view()),

@@ -14,6 +14,7 @@ from pipeline.domain.errors import StoredFileNotFound
 from pipeline.domain.permissions import Action
 from pipeline.imports.progress import ImportProgress, progress_of_import
 from pipeline.imports.refusals import (
+    first_waiting_row,
     import_refusal_in_words,
     refusals_of_import,
     report_of_refused_rows,
@@ -78,11 +79,15 @@ def _import_result_context(job: Job, seen: ImportProgress) -> dict[str, Any]:
         "run": run,
         "state": state,
         "tone": tone,
-        "refusals": [(refusal, import_refusal_in_words(refusal.reason)) for refusal in refusals],
+        "refusals": [
+            (each, import_refusal_in_words(each.reason, each.email, run.columns))
+            for each in refusals
+        ],
         "percent": 100 * run.next_row // max(1, run.total_rows),
         # 0: it does not change by itself again
         "poll_seconds": 0 if run.finished_at and is_done else poll_seconds,
-        "good_rows": run.next_row - run.refused,
+        "first": first_waiting_row(run) if run.check_only else None,
+        "good_rows": run.next_row - run.refused - run.already_there,
         "seats_free": 0 if job.awaits_draw else job.seats_free,
         "kept": run.accepted - run.undone,
         "time_left": seen.seconds_left,

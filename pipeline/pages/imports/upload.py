@@ -14,6 +14,7 @@ from jobs.models import Job, JobStatus
 from pipeline.background.errors import WorkError
 from pipeline.domain.errors import FilesFull, ImportFileRefused, JobNotOpen
 from pipeline.domain.permissions import Action
+from pipeline.exports.formats import TYPES, formatted_csv_lines
 from pipeline.imports.progress import imports_into_job, progress_of_import_task
 from pipeline.imports.read_csv import MOST_BYTES, MOST_ROWS
 from pipeline.imports.start import start_import
@@ -25,7 +26,10 @@ from pipeline.wording.english import long_duration
 from tasks.errors import TaskError
 
 EARLIER_SHOWN = 5
-SAMPLE = '\ufeffname,email\r\nAna Brown,ana@example.org\r\n"Brown, Ben",ben@example.org\r\n'
+SAMPLE = (
+    {"name": "Ana Brown", "email": "ana@example.org"},
+    {"name": "Brown, Ben", "email": "ben@example.org"},
+)
 
 
 class FileForm(PlainForm):
@@ -94,6 +98,7 @@ def _start_uploaded(request: HttpRequest, member: Member, job: Job, form: FileFo
 def upload_sample(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Return a small sample file."""
     own_job(request, job_id, Action.IMPORT_APPLICATIONS)
-    response = HttpResponse(SAMPLE, content_type="text/csv; charset=utf-8")
+    lines = formatted_csv_lines(("name", "email"), SAMPLE)
+    response = HttpResponse("".join(lines), content_type=TYPES["csv"])
     response["Content-Disposition"] = 'attachment; filename="people.csv"'
     return response

@@ -121,8 +121,10 @@ def test_what_was_not_searched_is_said_and_can_still_be_decided_on(
 
 def test_what_is_shown_is_downloaded(viewer: Client, line: Any, job: UUID) -> None:
     answer = viewer.get(f"/company/jobs/{job}/applications/?misses=1&format=csv")
-    rows = list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
+    content = answer.getvalue()
+    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
 
+    assert content.startswith(b"\xef\xbb\xbf")
     assert [row["name"] for row in rows] == ["Dee Rao"]
     assert (rows[0]["misses"], rows[0]["assignee"]) == ("2", line.email)
     assert "attachment" in answer["Content-Disposition"]

@@ -91,7 +91,9 @@ def test_a_first_week_says_that_it_is_not_compared(viewer: Client, job: UUID, ma
 def test_the_numbers_can_be_taken_away(viewer: Client, made: str) -> None:
     response = viewer.get(made.removesuffix("/") + ".csv")
 
-    rows = {row["figure"]: row for row in csv.DictReader(io.StringIO(response.content.decode()))}
+    text = response.content.decode()
+    rows = {row["figure"]: row for row in csv.DictReader(io.StringIO(text.lstrip("\ufeff")))}
+    assert text.startswith("\ufeff")
     assert response["Content-Disposition"].endswith(f'-week-{last_week().monday}.csv"')
     assert (rows["applied"]["week"], rows["applied"]["week_before"]) == ("0", "3")
     assert rows["decided_hired"]["week"] == "1"

@@ -18,6 +18,7 @@ from django.test import Client
 
 from jobs.models import Company
 from pipeline.domain.states import Outcome, Reason
+from pipeline.exports.formats import undo_defused_csv_text
 from pipeline.models import DecisionNote
 from pipeline.services.remove import remove
 from tests.support import factories
@@ -35,7 +36,7 @@ def lines_of(client: Client, job: UUID, name: str) -> list[dict[str, Any]]:
 
 
 def first_row(raw: str) -> dict[str, str]:
-    return next(csv.DictReader(io.StringIO(raw, newline="")))
+    return next(csv.DictReader(io.StringIO(raw.removeprefix("\ufeff"), newline="")))
 
 
 def test_the_files_have_good_names_and_types(viewer: Client, past: History) -> None:
@@ -49,6 +50,22 @@ def test_the_files_have_good_names_and_types(viewer: Client, past: History) -> N
     assert "no-store" in response["Cache-Control"]
     assert viewer.get(page(past.job, "export/log.xlsx")).status_code == 404
     assert viewer.get(page(past.job, "export/people.csv")).status_code == 404
+
+
+def test_a_spreadsheet_knows_that_a_file_for_people_is_in_utf_8(
+    viewer: Client, past: History
+) -> None:
+    starts = {
+        name: body_of(viewer, past.job, name)[:1]
+        for name in ("applications.csv", "applications.jsonl", "log.csv", "log.jsonl")
+    }
+
+    assert starts == {
+        "applications.csv": "\ufeff",
+        "applications.jsonl": "{",
+        "log.csv": "s",
+        "log.jsonl": "{",
+    }
 
 
 def test_the_log_is_whole_in_both_forms(viewer: Client, past: History) -> None:
@@ -142,7 +159,7 @@ def test_no_cell_is_a_formula(viewer: Client, company: Company, name: str) -> No
 
     cell = first_row(raw)["name"]
     assert cell.lstrip()[0] not in "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
-    assert cell.removeprefix("'") == name
+    assert undo_defused_csv_text(cell) == name
     assert lines_of(viewer, job, "applications.jsonl")[0]["name"] == name
 
 

@@ -13,6 +13,7 @@ from django.test import Client
 from jobs.models import Company, Role
 from pipeline.imports import admit
 from pipeline.imports.admit import admit_rows
+from pipeline.imports.check import check_import_rows
 from pipeline.imports.read_csv import read_csv_rows
 from pipeline.models import ImportRun, StoredFile
 from pipeline.services.lifecycle import pause_job
@@ -73,10 +74,29 @@ def test_a_file_is_given_watched_and_taken_in(recruiter: Client, job_id: UUID) -
             "row": "5",
             "name": "",
             "email": "x@x.org",
-            "reason": "The row has no name.",
+            "reason": "The row has no name. Enter one in the column “name”.",
             "code": "NO_NAME",
+            "external_id": "",
         }
     ]
+
+
+def test_a_check_shows_how_the_columns_were_understood(recruiter: Client, job_id: UUID) -> None:
+    content = b"My contacts\n\nFirst Name,Last Name,E-mail Address\nAda,Bek,ada@x.org\nBo,,x\n"
+    file = SimpleUploadedFile("people.csv", content, content_type="text/csv")
+    here = recruiter.post(f"/company/jobs/{job_id}/import/", {"file": file, "check": "1"})
+
+    check_import_rows(ImportRun.objects.get().file_id)
+    page = " ".join(recruiter.get(here["Location"]).content.decode().split())
+
+    assert (
+        "Row 3 names the columns. Name, joined from: <q>First Name</q> + <q>Last Name</q>" in page
+    )
+    assert "Email: <q>E-mail Address</q>." in page
+    assert "The first person is Ada Bek, ada@x.org." in page
+    assert (
+        "“x” is not an email address. Enter an email address, like name@example.org, in the" in page
+    )
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,27 @@ class IdleSeatsWeek(TypedDict):
     seat_seconds: IdleSeats
 
 
+class ImportedApplicationIn(TypedDict):
+    name: str
+    email: str
+    external_id: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str]]
+
+
+class ImportedRow(TypedDict):
+    row: int
+    status: Literal['ACCEPTED', 'ALREADY_THERE', 'REFUSED']
+    application_id: str | None
+    external_id: str | None
+    code: str | None
+    reason: str | None
+
+
+class ImportedRowPage(TypedDict):
+    data: list[ImportedRow]
+    next_cursor: str | None
+
+
 class JobRef(TypedDict):
     id: str
     title: str
@@ -704,6 +725,10 @@ class ApiKey(TypedDict):
 class ApiKeyPage(TypedDict):
     data: list[ApiKey]
     next_cursor: str | None
+
+
+class ApplicationsImportIn(TypedDict):
+    applications: list[ImportedApplicationIn]
 
 
 class ClockAdvance(TypedDict):

@@ -95,6 +95,12 @@ export class Applications extends Resource {
     return this.client.call("POST", `/jobs/${jobId}/applications`, { json: person, ...options });
   }
 
+  /** Start an import of up to 10,000 people, in this order; `tasks.rows` has the results. */
+  importMany(jobId: string, people: models.ImportedApplication[], options: Repeatable = {}): Promise<models.Task> {
+    const json = { applications: people };
+    return this.client.call("POST", `/jobs/${jobId}/applications/import`, { json, ...options });
+  }
+
   /** Apply to a job, with an applicant's token. */
   apply(jobId: string, options: Repeatable = {}): Promise<models.Application> {
     return this.client.call("POST", `/jobs/${jobId}/applications`, { json: {}, ...options });
@@ -244,6 +250,11 @@ export class Tasks extends Resource {
       await sleep(everySeconds);
     }
     throw new Error(`the task ${taskId} has not ended`);
+  }
+
+  /** List what became of an import's rows: each has an application, or the reason why not. */
+  rows(taskId: string): AsyncGenerator<models.ImportedRow> {
+    return this.client.items(`/tasks/${taskId}/rows`);
   }
 }
 

@@ -958,10 +958,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Import the people in a CSV file as applications
-         * @description Import the people in a CSV file as applications: 202 and the task.
+         * Import people as applications
+         * @description Import people as applications: 202 and the task.
          *
-         *     At most 16 MB and 100,000 rows. The task shows its progress and, at the end, how many rows were imported. The others are in `/tasks/{task_id}/refused-rows`.
+         *     JSON: at most 4 MB and 10,000 people. CSV: at most 16 MB and 100,000 rows. The task shows its progress and, at the end, how many rows were imported. `/tasks/{task_id}/rows` has each row's application or the reason why it has none. A row whose `external_id` the same person's application to this job already has is `ALREADY_THERE`, so an import with ids can be repeated.
          *
          *     **Who:** The company, with a key of scope `write` or a recruiter's or owner's session.
          */
@@ -1702,6 +1702,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tasks/{task_id}/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what became of the rows of an import, in their order
+         * @description List what became of the rows of an import, in their order.
+         *
+         *     Rows that the import has not reached are missing; `/refused-rows` has them when it has ended. Kept for seven days.
+         *
+         *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
+         */
+        get: operations["list_imported_rows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tasks/batch": {
         parameters: {
             query?: never;
@@ -2407,6 +2431,22 @@ export interface components {
             next_cursor: string | null;
             /** @description The number of matching applications; null unless expanded. */
             total: components["schemas"]["Total"] | null;
+        };
+        /**
+         * @description People to import, in the order in which they join the line.
+         * @example {
+         *       "applications": [
+         *         {
+         *           "name": "Mia Chen",
+         *           "email": "mia@example.com",
+         *           "external_id": "text",
+         *           "metadata": {}
+         *         }
+         *       ]
+         *     }
+         */
+        ApplicationsImportIn: {
+            applications: components["schemas"]["ImportedApplicationIn"][];
         };
         /**
          * @description The clock of a sandbox.
@@ -3423,6 +3463,64 @@ export interface components {
             /** Format: date-time */
             start: string;
             seat_seconds: components["schemas"]["IdleSeats"];
+        };
+        /** @description A person to import. A wrong name or address refuses this row alone. */
+        ImportedApplicationIn: {
+            /** @description The person's name. */
+            name: string;
+            /** @description The person's address. A wrong one refuses this row alone. */
+            email: string;
+            /** @description Your own id of the application. With it, an import can be repeated. */
+            external_id?: string | null;
+            /** @description Your own short texts by key. */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        /** @description A row of an import: its application, or the reason why it has none. */
+        ImportedRow: {
+            /**
+             * Format: int64
+             * @description The row's number in a spreadsheet; in a list of JSON, counted from 1.
+             */
+            row: number;
+            /**
+             * @description ALREADY_THERE: an earlier request or import made its application.
+             * @enum {string}
+             */
+            status: "ACCEPTED" | "ALREADY_THERE" | "REFUSED";
+            /**
+             * Format: uuid
+             * @description The row's application; of a refused row, the one that is in its way, if any.
+             */
+            application_id: string | null;
+            /** @description Your own id of the row's application. */
+            external_id: string | null;
+            /** @description The reason why the row was refused. */
+            code: string | null;
+            /** @description The reason for people: the cell, what it holds, and the cure. */
+            reason: string | null;
+        };
+        /**
+         * @description A page of a list.
+         * @example {
+         *       "data": [
+         *         {
+         *           "row": 1,
+         *           "status": "ACCEPTED",
+         *           "application_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *           "external_id": "text",
+         *           "code": "12345678",
+         *           "reason": "The position was filled."
+         *         }
+         *       ],
+         *       "next_cursor": null
+         *     }
+         */
+        ImportedRowPage: {
+            data: components["schemas"]["ImportedRow"][];
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            next_cursor: string | null;
         };
         /**
          * @description An opening: its seats, its line in numbers, and its policy.
@@ -8906,6 +9004,7 @@ export interface operations {
         };
         requestBody: {
             content: {
+                "application/json": components["schemas"]["ApplicationsImportIn"];
                 /** @example text */
                 "text/csv": string;
                 /**
@@ -10463,6 +10562,46 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
+    list_imported_rows: {
+        parameters: {
+            query?: {
+                /** @description Rows per page. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The task's id. */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedRowPage"];
+                };
+            };
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
         };

@@ -1,4 +1,4 @@
-"""Import of applications from a CSV file."""
+"""Import of applications from JSON or a CSV file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rest_framework.response import Response
 
 from pipeline.api.access import own_job
 from pipeline.api.callers import caller_of
-from pipeline.api.endpoint import Endpoint
+from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parsing import CSVParser, refuse_unparsable_body
+from pipeline.api.parsing import CSVParser, StrictJSONParser, refuse_unparsable_body
 from pipeline.api.problem_types import (
     BACKPRESSURE,
     FILES_FULL,
@@ -27,22 +27,26 @@ from pipeline.api.problem_types import (
 )
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
+from pipeline.api.v1.applications.inputs import ApplicationsImportIn
 from pipeline.api.v1.tasks.outputs import TaskOut, task_out
 from pipeline.background.catalog import paused_types_among
 from pipeline.background.tasks import task_of
 from pipeline.domain.permissions import Action
 from pipeline.imports.read_csv import MOST_BYTES
+from pipeline.imports.rows import ImportRow, RowReader
 from pipeline.imports.start import start_import
 
 # Allowance for what a form adds around its file.
 FORM_BYTES = 65_536
+MOST_JSON_BYTES = 4_000_000
 UNNAMED = "people.csv"
-CSV = "text/csv"
+CSV, JSON, FORM = "text/csv", "application/json", "multipart/form-data"
 
 _CSV = {
     "type": "string",
-    "description": "CSV in UTF-8, separated by commas, semicolons or tabs, quoted as in RFC 4180."
-    " The first line names the columns `name` and `email`, in any order; others are ignored.",
+    "description": "CSV in UTF-8, or in UTF-16 with its mark, separated by commas, semicolons, tabs"
+    " or bars, quoted as in RFC 4180. One of the first lines names the columns `name` (or"
+    " `first name` and `last name`), `email` and perhaps `external_id`; others are ignored.",
 }
 _FORM = {
     "type": "object",
@@ -56,7 +60,7 @@ class ImportApplications(Endpoint):
 
     renderer_classes = (NumberJSONRenderer,)
 
-    parser_classes = (CSVParser, MultiPartParser)
+    parser_classes = (StrictJSONParser, CSVParser, MultiPartParser)
     most_bytes = MOST_BYTES + FORM_BYTES
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -64,7 +68,8 @@ class ImportApplications(Endpoint):
 
         Later, the framework would not allow it to be read whole.
         """
-        refuse_unparsable_body(request, self.most_bytes)
+        is_json = request.content_type.partition(";")[0].strip().lower() == JSON
+        refuse_unparsable_body(request, MOST_JSON_BYTES if is_json else self.most_bytes)
         plain = request._request
         try:
             plain._body = plain.read()
@@ -78,31 +83,24 @@ class ImportApplications(Endpoint):
         Action.IMPORT_APPLICATIONS,
         TaskOut,
         status=202,
-        bodies={CSV: _CSV, "multipart/form-data": _FORM},
+        takes=(ApplicationsImportIn,),
+        bodies={CSV: _CSV, FORM: _FORM},
         refuses=(INVALID_FILE, JOB_NOT_OPEN, FILES_FULL, TYPE_NOT_ALLOWED, BACKPRESSURE),
         headers=("Location",),
-        about="At most 16 MB and 100,000 rows. The task shows its progress and, at the end, "
-        "how many rows were imported. The others are in `/tasks/{task_id}/refused-rows`.",
+        about="JSON: at most 4 MB and 10,000 people. CSV: at most 16 MB and 100,000 rows. The task"
+        " shows its progress and, at the end, how many rows were imported."
+        " `/tasks/{task_id}/rows` has each row's application or the reason why it has none. A row"
+        " whose `external_id` the same person's application to this job already has is"
+        " `ALREADY_THERE`, so an import with ids can be repeated.",
     )
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Import the people in a CSV file as applications: 202 and the task."""
+        """Import people as applications: 202 and the task."""
         caller, job = own_job(caller_of(request), job_id, Action.IMPORT_APPLICATIONS)
         check_throttle(request, "import", caller.log_name)
-        data: Any = request.data  # the columns by which it is read
-        name, content = UNNAMED, data or ()
-        if request.content_type.partition(";")[0] != CSV:
-            if len([each for _, files in request.FILES.lists() for each in files]) > 1:
-                raise ValidationError({"file": [ErrorDetail("Send one file.", "invalid")]})
-            uploaded = request.FILES.get("file")
-            if uploaded is None:
-                required = ErrorDetail("This field is required.", "required")
-                raise ValidationError({"file": [required]})
-            name, content = uploaded.name or UNNAMED, uploaded.chunks()
         made = start_import(
             company_id=caller.company_id,
             job_id=job.id,
-            name=name,
-            content=content,
+            **_imported_list(request),
             actor=caller.actor,
             producer=caller.producer,
             key_id=caller.key_id,
@@ -112,3 +110,34 @@ class ImportApplications(Endpoint):
         where = {"Location": reverse("api_task", args=[task.id])}
         paused = paused_types_among(caller.company_id, [task])
         return Response(task_out(task, paused), status=202, headers=where)
+
+
+def _imported_list(request: Request) -> dict[str, Any]:
+    """Return the name of the list in a request, and its rows or its bytes."""
+    match request.content_type.partition(";")[0].strip().lower():
+        case "application/json":
+            given = endpoint_body(request, ApplicationsImportIn)["applications"]
+            return {"name": "people.json", "content": (), "rows": _imported_rows(given)}
+        case "text/csv":
+            content: Any = request.data
+            return {"name": UNNAMED, "content": content or ()}
+    if len([each for _, files in request.FILES.lists() for each in files]) > 1:
+        raise ValidationError({"file": [ErrorDetail("Send one file.", "invalid")]})
+    uploaded = request.FILES.get("file")
+    if uploaded is None:
+        raise ValidationError({"file": [ErrorDetail("This field is required.", "required")]})
+    return {"name": uploaded.name or UNNAMED, "content": uploaded.chunks()}
+
+
+def _imported_rows(given: list[dict[str, Any]]) -> list[ImportRow]:
+    reader = RowReader()
+    return [
+        reader.read_row(
+            number,
+            person["name"],
+            person["email"],
+            person.get("external_id") or "",
+            person.get("metadata"),
+        )
+        for number, person in enumerate(given, start=1)
+    ]

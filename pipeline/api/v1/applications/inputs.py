@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from applicants.addresses import EMAIL_LENGTH
@@ -24,6 +25,8 @@ from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, Con
 from pipeline.domain.states import CHOSEN_REASONS, DECISIONS, Reason, ReinstatementReason
 from pipeline.models import NOTE_LENGTH
 from pipeline.wording.contest_words import ANSWER_WORDS
+
+MOST_IMPORTED = 10_000
 
 
 class OwnApplicationIn(Shape):
@@ -57,6 +60,23 @@ class SubmissionIn(Shape):
             if name not in attrs:
                 _refuse_application_input(name, "This field is required.", "required")
         return attrs
+
+
+class ImportedApplicationIn(Shape):
+    """A person to import. A wrong name or address refuses this row alone."""
+
+    name = Text(allow_blank=True)
+    email = Text(allow_blank=True)
+    external_id = external_id_field()
+    metadata = Metadata(required=False)
+
+
+class ApplicationsImportIn(Shape):
+    """People to import, in the order in which they join the line."""
+
+    applications = serializers.ListField(
+        child=ImportedApplicationIn(), min_length=1, max_length=MOST_IMPORTED, allow_empty=False
+    )
 
 
 class UnprovedApplicationIn(Shape):

@@ -12,15 +12,23 @@ from django.utils.http import content_disposition_header
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from pipeline.api.access import authorize_company
 from pipeline.api.callers import caller_of
-from pipeline.api.endpoint import Endpoint
+from pipeline.api.endpoint import Endpoint, endpoint_page_answer
+from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import File, Tag, describes
+from pipeline.api.pagination import page_cursor_number, page_limit
+from pipeline.api.rendering import NumberJSONRenderer
+from pipeline.api.v1.outputs import PageOf
+from pipeline.api.v1.tasks.outputs import ImportedRowOut, imported_row_out
 from pipeline.domain.permissions import Action
 from pipeline.files.read import read_file_pieces, read_stored_file
+from pipeline.imports.outcomes import outcomes_of_import
 from pipeline.imports.progress import progress_of_import_task
 from pipeline.imports.refusals import report_of_refused_rows
+from pipeline.selectors.cursors import encode_cursor
 
 security = logging.getLogger("security")
 
@@ -62,6 +70,31 @@ class RefusedRowsFile(Endpoint):
         return _task_file_answer(
             report_of_refused_rows(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv"
         )
+
+
+class ImportedRows(Endpoint):
+    """`/tasks/{id}/rows`"""
+
+    renderer_classes = (NumberJSONRenderer,)
+
+    @describes(
+        "list_imported_rows",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        PageOf[ImportedRowOut],
+        parameters=PAGED,
+        about="Rows that the import has not reached are missing; `/refused-rows` has them when it"
+        " has ended. Kept for seven days.",
+    )
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """List what became of the rows of an import, in their order."""
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        run = progress_of_import_task(caller.company_id, task_id).run
+        after, limit = page_cursor_number(request), page_limit(request)
+        outcomes = outcomes_of_import(run, after=after or 0, limit=limit + 1)
+        following = encode_cursor(outcomes[limit - 1].row) if len(outcomes) > limit else None
+        data = [imported_row_out(each) for each in outcomes[:limit]]
+        return endpoint_page_answer(request, {"data": data, "next_cursor": following})
 
 
 class OneTaskFile(Endpoint):

@@ -15,12 +15,14 @@ from pipeline.background.task_actors import (
     task_actor_parts,
     worker_mark,
 )
+from pipeline.imports.outcomes import Outcome
 from tasks.models import EventKind, Task, TaskEvent
 from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, Status
 from tasks.payloads import redact_payload
 
 Priority = Annotated[int, ("minimum", LOWEST_PRIORITY), ("maximum", HIGHEST_PRIORITY)]
 TaskStatus = Annotated[str, ("enum", tuple(Status.values))]
+ROW_STATUSES = ("ACCEPTED", "ALREADY_THERE", "REFUSED")
 ACTORS = ("key", "member", "schedule", "worker", "system")
 
 
@@ -108,6 +110,30 @@ class TaskEventOut(TypedDict):
     actor: TaskActorOut
     worker: str | None
     data: Any
+
+
+class ImportedRowOut(TypedDict):
+    """A row of an import: its application, or the reason why it has none."""
+
+    row: Count
+    status: Annotated[str, ("enum", ROW_STATUSES)]
+    application_id: UUID | None
+    external_id: str | None
+    code: str | None
+    reason: str | None
+
+
+def imported_row_out(outcome: Outcome) -> ImportedRowOut:
+    """Return the response of a row."""
+    status = "ALREADY_THERE" if outcome.already_there else "ACCEPTED"
+    return {
+        "row": outcome.row,
+        "status": "REFUSED" if outcome.reason else status,
+        "application_id": outcome.application_id,
+        "external_id": outcome.external_id,
+        "code": outcome.reason or None,
+        "reason": outcome.words or None,
+    }
 
 
 class ReplayedOut(TypedDict):

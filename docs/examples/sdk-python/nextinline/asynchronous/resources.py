@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from nextinline import models
@@ -126,6 +126,18 @@ class AsyncApplications(AsyncResource):
         """Submit a person whom the company already knows; `more`: name, external_id, metadata."""
         body = {"applicant_id": applicant_id, **more}
         return await self._apply(job_id, body, idempotency_key)
+
+    async def import_many(
+        self,
+        job_id: str,
+        people: Sequence[models.ImportedApplicationIn],
+        *,
+        idempotency_key: str | None = None,
+    ) -> models.Task:
+        """Start an import of up to 10,000 people, in this order; `tasks.rows` has the results."""
+        path, body = f"/jobs/{job_id}/applications/import", {"applications": list(people)}
+        made = await self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
+        return cast(models.Task, made)
 
     async def apply(self, job_id: str, *, idempotency_key: str | None = None) -> models.Application:
         """Apply to a job, with an applicant's token."""
@@ -291,3 +303,7 @@ class AsyncTasks(AsyncResource):
                 return task
             await asyncio.sleep(every_seconds)
         raise TimeoutError(f"the task {task_id} has not ended")
+
+    def rows(self, task_id: str) -> AsyncIterator[models.ImportedRow]:
+        """List what became of an import's rows: each has an application, or the reason why not."""
+        return self._client.items(f"/tasks/{task_id}/rows")
