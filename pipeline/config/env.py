@@ -19,6 +19,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 STATE_DIR = BASE_DIR / ".local"
+# Where `manage.py up` notes its address, so that other commands in this folder know its port.
+UP_ADDRESS, UP_ADDRESS_FILE = "http://127.0.0.1:8000", STATE_DIR / "up_address"
 
 # A signing key is too weak with fewer characters, or fewer different ones.
 LEAST_KEY_LENGTH = 32
@@ -51,6 +53,14 @@ class _Env(environ.Env):
         return int(text)
 
 
+def _address_of_up() -> str:
+    """Return the address at which `manage.py up` last served this folder's own database."""
+    if not DATABASE_URL and not TESTING:
+        with suppress(OSError):
+            return UP_ADDRESS_FILE.read_text().strip() or UP_ADDRESS
+    return UP_ADDRESS
+
+
 # The variables read here, except for the rate limits.
 NAMES = (
     "DATABASE_URL DATABASE_DIRECT_URL MIGRATION_DATABASE_URL REPLICA_URL SECRET_KEY"
@@ -80,7 +90,7 @@ METRICS_TOKEN: str = _env.str("METRICS_TOKEN", default="")
 LOG_FORMAT = _env.one_of("LOG_FORMAT", LOG_FORMATS, "json" if DATABASE_URL else "console")
 LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
 MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
-SITE_URL: str = _env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
+SITE_URL: str = _env.str("SITE_URL", default=_address_of_up()).rstrip("/")
 EMAIL_BACKEND: str = _env.str("EMAIL_BACKEND", default="")
 # How many emails about imports and closed lines are sent per minute; others are not limited.
 EMAIL_RATE_PER_MINUTE = _env.at_least("EMAIL_RATE_PER_MINUTE", 600)

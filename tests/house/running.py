@@ -141,10 +141,10 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def program_in(tree: Path, name: str) -> int | None:
-    """The first of the program's processes, not the watcher beside it with the leash's command."""
+    """The first of the program's processes, not the watcher beside it."""
     found = (
         process_id
         for process_id, command in sorted(programs_in(tree).items())
-        if name in command and "leash" not in command
+        if name in command and "die_with_parent" not in command
     )
     return next(found, None)

@@ -48,7 +48,7 @@ def start() -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
     def start_keeper(code: str, *arguments: str) -> subprocess.Popen[str]:
-        web = Program("web", [sys.executable, "-c", code, *arguments])
+        web = Program("web", [sys.executable, "-c", code, *arguments], must_start=True)
         port = int(arguments[0]) if arguments else free_port()
         plan = Plan([web], folder=str(ROOT), port=port, welcome=SECRET)
         keeper = subprocess.Popen(
@@ -105,7 +105,7 @@ def test_its_command_line_holds_no_secret_and_its_memory_no_django(start: Start)
     assert not {"django", "psycopg"} & set(loaded.stdout.split())
 
 
-def test_when_the_site_ends_it_says_so_and_fails(start: Start) -> None:
+def test_when_the_site_does_not_start_it_says_so_and_fails(start: Start) -> None:
     keeper = start("raise SystemExit(3)")
     assert keeper.stdout
 
