@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.dispositions import reset_dispositions
+
 ROOT = Path(__file__).resolve().parents[2]
 PROC = Path("/proc")
 SOURCES = (
@@ -80,6 +82,7 @@ class Up:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=reset_dispositions,  # noqa: PLW1509  no threads run here
         )
 
     def hear(self, words: str) -> None:

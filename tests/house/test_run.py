@@ -104,6 +104,24 @@ def test_programs_that_are_killed_again_and_again_come_again(
     stops_everything(running, signal.SIGHUP, tree)
 
 
+def test_doctor_knows_its_port(up: Callable[..., Up], tree: Path) -> None:
+    running = up()
+    running.hear("is ready")
+    url = f"http://127.0.0.1:{running.port}"
+
+    found = subprocess.run(
+        [sys.executable, "manage.py", "doctor", "--url", url],
+        cwd=tree,
+        env={**os.environ, "DATABASE_URL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+
+    assert f"Emails are kept on this machine: {url}/dev/mail/." in found
+    assert "SITE_URL is" not in found
+
+
 def test_two_at_once_share_the_database_and_the_last_one_stops_it(
     up: Callable[..., Up], tree: Path
 ) -> None:
