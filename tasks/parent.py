@@ -8,6 +8,8 @@ import signal
 import threading
 import time
 
+from django.conf import settings
+
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.2
@@ -24,6 +26,12 @@ def end_with_parent(parent: int, *, grace_seconds: int = 0) -> None:
         target=_watch_parent, args=(parent, grace_seconds), name="parent", daemon=True
     )
     watch.start()
+
+
+def end_with_supervisor() -> None:
+    """End with the process that started this one, if the setting END_WITH_PARENT asks for it."""
+    if getattr(settings, "END_WITH_PARENT", False):
+        end_with_parent(os.getppid())
 
 
 def _watch_parent(parent: int, grace_seconds: int) -> None:

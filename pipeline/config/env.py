@@ -70,7 +70,8 @@ NAMES = (
     " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
     " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
     " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE WEBHOOK_ALLOW_PRIVATE"
-    " ALIVE_FILE DECISION_UNDO_SECONDS CONTEST_DAYS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
+    " ALIVE_FILE END_WITH_PARENT"
+    " DECISION_UNDO_SECONDS CONTEST_DAYS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
     " RECEIPT_FORMER_KEYS ARCHIVE_DIR ARCHIVE_AFTER_DAYS VAPID_PRIVATE_KEY VAPID_SUBJECT"
 ).split()
 
@@ -141,6 +142,8 @@ SENTRY_DSN: str = _env.str("SENTRY_DSN", default="")
 SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")
 # The file that workers touch every second while they run.
 ALIVE_FILE: str = _env.str("ALIVE_FILE", default="")
+# Whether web server and workers end when the process that started them is gone.
+END_WITH_PARENT: bool = _env.bool("END_WITH_PARENT", default=False)
 # How many seconds a company's decision can be undone before it takes effect.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
 # How many days a company has to answer someone who asked it to look at an end again.

@@ -19,6 +19,7 @@ from django.urls import get_resolver
 from pipeline.config import env
 from pipeline.database.pooler import refuse_unfit_pooler_addresses
 from pipeline.server.web_folder import make_web_folder, remove_left_web_folders
+from tasks.parent import end_with_supervisor
 
 worker_class = "pipeline.server.gunicorn_worker.LiveWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
@@ -60,6 +61,7 @@ def on_starting(server: Any) -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+    end_with_supervisor()
 
 
 def child_exit(server: Any, worker: Any) -> None:

@@ -11,7 +11,7 @@ import sys
 import time
 from types import FrameType
 
-from tasks.parent import end_with_parent
+from tasks.parent import end_with_parent, end_with_supervisor
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,9 @@ class ProcessGroup:
             )
 
 
-def end_with_process_group() -> None:
-    """End this worker, in good order, when the process group that started it is gone."""
+def end_with_starter() -> None:
+    """End this process, in good order, with its process group, or with its supervisor if asked."""
     if starter := os.environ.get(PARENT_VARIABLE):
         end_with_parent(int(starter))
+    else:
+        end_with_supervisor()

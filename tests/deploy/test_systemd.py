@@ -18,9 +18,8 @@ SERVICES = ("web", "decay", "tasks", "migrate")
 # By `systemd-analyze security`: 0 is the safest, 10 the least safe.
 MOST_EXPOSURE = 1.5
 
-needs_systemd = pytest.mark.skipif(
-    not shutil.which("systemd-analyze"), reason="systemd is not installed"
-)
+SYSTEMD_ANALYZE = shutil.which("systemd-analyze")
+needs_systemd = pytest.mark.skipif(not SYSTEMD_ANALYZE, reason="systemd is not installed")
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def root(tmp_path: Path) -> Path:
 
 def analyze(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["systemd-analyze", f"--root={root}", *arguments],
+        [str(SYSTEMD_ANALYZE), f"--root={root}", *arguments],
         capture_output=True,
         text=True,
         check=False,
