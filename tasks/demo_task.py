@@ -7,7 +7,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
-from tasks.errors import Discard, Fatal, Retry
+from tasks.errors import Discard, Expected, Fatal, Retry
 from tasks.registry import MEBIBYTE, task_type
 from tasks.retry import Backoff
 
@@ -56,7 +56,7 @@ def demo_sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def _misbehave_in_demo(how: str | None) -> None:
     if how == "fail":
-        raise RuntimeError("on purpose: this task was told to fail")
+        raise Expected("on purpose: this task was told to fail")
     if how == "fatal":
         raise Fatal("on purpose: this task was told to fail without a retry")
     if how == "retry":

@@ -10,6 +10,10 @@ class TaskError(Exception):
     """Base class of this package's errors."""
 
 
+class DatabaseAway(Exception):
+    """Base class of errors which mean that the database cannot be used now."""
+
+
 class UnknownType(TaskError, LookupError):
     """No type with this key (and version) is registered."""
 
@@ -89,6 +93,10 @@ class Retry(Exception):
 
 class Discard(Exception):
     """Raised by a handler whose work is no longer needed: no retry, no dead letter."""
+
+
+class Expected(Exception):
+    """Raised by a handler that fails as it should: like any other error, but without a warning."""
 
 
 class Fatal(Exception):

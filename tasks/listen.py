@@ -20,6 +20,8 @@ from django.conf import settings
 from django.db import connections
 from psycopg import sql
 
+from tasks.failure_log import failures
+
 log = logging.getLogger(__name__)
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 5.0
@@ -179,12 +181,12 @@ class Listener:
             if self._connection is None:
                 self._connection = connect_to_listen(self._channel)
                 self._waits.reset()
+                failures.write_answer(log)
             return [note.payload for note in self._connection.notifies(timeout=0)]
         except psycopg.Error as error:
             self.close()
-            wait_seconds = self._waits.next_seconds()
-            self._not_before = time.monotonic() + wait_seconds
-            log.warning("reconnecting in %.1f s: %s", wait_seconds, error)
+            self._not_before = time.monotonic() + self._waits.next_seconds()
+            failures.write_failure(log, "listening failed", error)
             return []
 
     def close(self) -> None:

@@ -14,9 +14,12 @@ from pathlib import Path
 from django.conf import settings
 from django.db import close_old_connections, connections
 
+from tasks.failure_log import failures
+
 log = logging.getLogger(__name__)
 
-AFTER_A_FAILURE_SECONDS = 1.0
+# The rest after a failed step, which grows by as much with each further one up to the longest.
+AFTER_A_FAILURE_SECONDS, LONGEST_AFTER_FAILURES_SECONDS = 1.0, 3.0
 TOUCH_SECONDS = 1.0
 
 
@@ -70,22 +73,29 @@ def run_forever(
 
     `step` returns how much it did. After an idle step, `idle_seconds` returns how long to rest, and
     `sources` returns the file descriptors that end a rest early. After an exception, the loop logs
-    it, closes the connections and continues. So neither a bad row nor a restart of the database
-    ends the process. A container's health check can look at settings.ALIVE_FILE, which is touched
-    every second, with or without a database.
+    it (see `failure_log`), closes the connections and continues. So neither a bad row nor a restart
+    of the database ends the process. A container's health check can look at settings.ALIVE_FILE,
+    which is touched every few seconds, with or without a database.
     """
     rest, touch = LoopPause(), loop_alive_file_toucher(getattr(settings, "ALIVE_FILE", ""))
+    failed = 0
     with rest.listening():
         while not rest.stopped:
             touch()
             close_old_connections()
             try:
-                if not step() and not rest.stopped:
+                is_idle = not step()
+                if failed:
+                    failures.write_answer(log)
+                failed = 0
+                if is_idle and not rest.stopped:
                     rest.for_seconds(idle_seconds(), *sources())
-            except Exception:
-                log.exception("a step failed; continuing in %s s", AFTER_A_FAILURE_SECONDS)
+            except Exception as error:
+                failed += 1
+                failures.write_failure(log, "a step failed", error)
                 connections.close_all()
-                rest.for_seconds(AFTER_A_FAILURE_SECONDS)
+                wait_seconds = AFTER_A_FAILURE_SECONDS * failed
+                rest.for_seconds(min(wait_seconds, LONGEST_AFTER_FAILURES_SECONDS))
     connections.close_all()
 
 

@@ -19,6 +19,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 STATE_DIR = BASE_DIR / ".local"
+# Where `manage.py up` notes its address, so that other commands in this folder know its port.
+UP_ADDRESS, UP_ADDRESS_FILE = "http://127.0.0.1:8000", STATE_DIR / "up_address"
 
 # A signing key is too weak with fewer characters, or fewer different ones.
 LEAST_KEY_LENGTH = 32
@@ -51,6 +53,14 @@ class _Env(environ.Env):
         return int(text)
 
 
+def _address_of_up() -> str:
+    """Return the address at which `manage.py up` last served this folder's own database."""
+    if not DATABASE_URL and not TESTING:
+        with suppress(OSError):
+            return UP_ADDRESS_FILE.read_text().strip() or UP_ADDRESS
+    return UP_ADDRESS
+
+
 # The variables read here, except for the rate limits.
 NAMES = (
     "DATABASE_URL DATABASE_DIRECT_URL MIGRATION_DATABASE_URL REPLICA_URL SECRET_KEY"
@@ -60,7 +70,8 @@ NAMES = (
     " FILE_BYTES_PER_COMPANY DEMO_TASKS PREPARED_STATEMENTS ANCHOR_FILE ANCHOR_KEY_FILE"
     " SECURE_HSTS_SECONDS SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD SECURE_SSL_REDIRECT"
     " STATEMENT_SECONDS STREAMS_PER_ADDRESS EMAIL_RATE_PER_MINUTE WEBHOOK_ALLOW_PRIVATE"
-    " ALIVE_FILE DECISION_UNDO_SECONDS CONTEST_DAYS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
+    " ALIVE_FILE END_WITH_PARENT"
+    " DECISION_UNDO_SECONDS CONTEST_DAYS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
     " RECEIPT_FORMER_KEYS ARCHIVE_DIR ARCHIVE_AFTER_DAYS VAPID_PRIVATE_KEY VAPID_SUBJECT"
 ).split()
 
@@ -80,7 +91,7 @@ METRICS_TOKEN: str = _env.str("METRICS_TOKEN", default="")
 LOG_FORMAT = _env.one_of("LOG_FORMAT", LOG_FORMATS, "json" if DATABASE_URL else "console")
 LOG_LEVEL = _env.one_of("LOG_LEVEL", LOG_LEVELS, "INFO")
 MAIL_FROM: str = _env.str("MAIL_FROM", default="Next in Line <no-reply@localhost>")
-SITE_URL: str = _env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
+SITE_URL: str = _env.str("SITE_URL", default=_address_of_up()).rstrip("/")
 EMAIL_BACKEND: str = _env.str("EMAIL_BACKEND", default="")
 # How many emails about imports and closed lines are sent per minute; others are not limited.
 EMAIL_RATE_PER_MINUTE = _env.at_least("EMAIL_RATE_PER_MINUTE", 600)
@@ -132,6 +143,8 @@ SENTRY_DSN: str = _env.str("SENTRY_DSN", default="")
 SENTRY_ENVIRONMENT: str = _env.str("SENTRY_ENVIRONMENT", default="production")
 # The file that workers touch every second while they run.
 ALIVE_FILE: str = _env.str("ALIVE_FILE", default="")
+# Whether web server and workers end when the process that started them is gone.
+END_WITH_PARENT: bool = _env.bool("END_WITH_PARENT", default=False)
 # How many seconds a company's decision can be undone before it takes effect.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
 # How many days a company has to answer someone who asked it to look at an end again.

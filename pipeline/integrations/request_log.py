@@ -25,6 +25,7 @@ from prometheus_client import Counter
 from pipeline.database.errors import ClusterError
 from pipeline.models import RequestRecord
 from pipeline.selectors.page import Page
+from tasks.failure_log import failures
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +90,6 @@ class RequestLog:
         self._thread: threading.Thread | None = None
         self._starting, self._writing = threading.Lock(), threading.Lock()
         self._wake = threading.Event()
-        self._is_away = False
 
     def note_request(self, note: RequestNote) -> None:
         """Keep a note until the thread writes it, cut to what a row holds. Never waits or fails."""
@@ -139,16 +139,14 @@ class RequestLog:
                 except (OperationalError, InterfaceError, ClusterError) as error:
                     self._waiting.extendleft(reversed(notes))
                     connection.close()
-                    if not self._is_away:
-                        log.warning("the log of requests waits for the database: %s", error)
-                    self._is_away = True
+                    failures.write_failure(log, "the log of requests waits", error)
                     break
-                except Exception:
+                except Exception as error:
                     DROPPED.inc(len(notes))
-                    log.exception("%s requests are missing in the log of requests", len(notes))
+                    failures.write_failure(log, "the log of requests lost some", error)
                 else:
                     written += len(notes)
-                    self._is_away = False
+                    failures.write_answer(log)
         return written
 
     def flush(self, seconds: float = FLUSH_SECONDS) -> bool:

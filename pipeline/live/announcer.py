@@ -19,6 +19,7 @@ import psycopg
 
 from pipeline.line.signals import committed
 from pipeline.live.channel import CHANNEL, channel_connection_parameters, channel_payloads
+from tasks.failure_log import failures
 from tasks.sql.enqueue import WAKE
 
 log = logging.getLogger(__name__)
@@ -75,10 +76,8 @@ class Announcer:
         while latest := self._take():
             try:
                 self._send(latest)
-            except Exception:
-                log.warning(
-                    "changes of %s jobs were not announced to pages", len(latest), exc_info=True
-                )
+            except Exception as error:
+                failures.write_failure(log, "changes of jobs were not announced to pages", error)
             finally:
                 self._sending = False
             time.sleep(GAP_SECONDS)

@@ -21,6 +21,7 @@ from prometheus_client import Gauge
 from pipeline.config import env
 from pipeline.live.channel import CHANNEL, channel_changes, channel_connection_parameters
 from pipeline.live.stream_tokens import StreamToken
+from tasks.failure_log import failures
 from tasks.listen import ListenerWaits
 
 log = logging.getLogger(__name__)
@@ -178,14 +179,13 @@ class Hub:
             try:
                 async with await _hub_connection() as session:
                     waits.reset()
+                    failures.write_answer(log)
                     self._heard = _HubNews()
                     for watcher in self._watchers:
                         watcher.note_missed_changes()
                     await self._pass_on(session)
-            except (psycopg.Error, OSError) as error:
-                log.warning("the live pages lost their database connection: %s", error)
-            except Exception:
-                log.exception("listening for changes failed")
+            except Exception as error:
+                failures.write_failure(log, "listening for changes failed", error)
             await asyncio.sleep(waits.next_seconds())
 
     async def _check_sessions(self) -> None:

@@ -92,8 +92,6 @@ def keep_up(plan: Plan) -> int:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
     ports = {fd for each in plan.programs for fd in each.pass_fds}
     with Supervisor(plan.programs, folder=Path(plan.folder), say=say_in_keep_up) as supervisor:
-        for fd in ports:
-            os.close(fd)  # web has inherited it; held here too, it would outlive web
         try:
             wait_until_keep_up_is_ready(supervisor, plan.port)
             if not supervisor.is_stopping:
@@ -103,6 +101,9 @@ def keep_up(plan: Plan) -> int:
             return fail_keep_up(f"{ended}; the others were stopped.")
         except NotReady:
             return fail_keep_up(f"The web pages did not answer in {READY_SECONDS} s.")
+        finally:
+            for fd in ports:
+                os.close(fd)  # kept for the next web server; now the last one to hold it is web
         say_in_keep_up(STOPPING)
     return 0
 

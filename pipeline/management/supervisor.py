@@ -34,17 +34,18 @@ URGE_SECONDS = 6  # then we ask again: by then, a task worker has returned its u
 class Program:
     """Program to run: a name for people, its command, and descriptors it inherits.
 
-    A program that `restarts` is started again whenever it ends by itself.
+    A program that ends by itself is started again. If it `must_start`, this holds only once the
+    product is ready: before that, its end is an error.
     """
 
     name: str
     command: list[str]
     pass_fds: tuple[int, ...] = ()
-    restarts: bool = False
+    must_start: bool = False
 
 
 class ProgramEnded(Exception):
-    """A program ended unexpectedly."""
+    """A program ended while the product started."""
 
     def __init__(self, name: str, code: int) -> None:
         super().__init__(f"{name} ended by itself (exit code {code})")
@@ -85,6 +86,8 @@ class Supervisor:
         self._started: dict[str, float] = {}
         self._pauses: dict[str, float] = {}
         self._due: dict[str, float] = {}
+        self._left: dict[str, int] = {}  # sessions of programs that have ended
+        self._is_ready = False
         self.is_stopping = False
 
     def __enter__(self) -> Supervisor:
@@ -122,7 +125,7 @@ class Supervisor:
     def wait_until(self, condition: Callable[[], bool], *, seconds: float) -> None:
         """Wait until `condition` holds, or a signal stops us.
 
-        Raises ProgramEnded if a program ends meanwhile, NotReady after `seconds`.
+        Raises ProgramEnded if a program that `must_start` ends meanwhile, NotReady after `seconds`.
         """
         deadline = time.monotonic() + seconds
         while not self.is_stopping and not condition():
@@ -131,31 +134,33 @@ class Supervisor:
             self._tick()
 
     def wait(self) -> None:
-        """Wait until a signal stops us.
-
-        Raises ProgramEnded if a program ends that does not restart.
-        """
+        """Wait until a signal stops us. From now on, every program that ends is started again."""
+        self._is_ready = True
         while not self.is_stopping:
             self._tick()
 
     def _tick(self) -> None:
         for name, process in list(self._running.items()):
             if process.poll() is not None:
-                _kill_supervised_session(process.pid)
                 self._note_end(name, process)
         for name, due in list(self._due.items()):
             if time.monotonic() >= due:
                 del self._due[name]
+                _kill_supervised_session(self._left.pop(name))
                 self._start(self._programs[name])
         time.sleep(TICK_SECONDS)
 
     def _note_end(self, name: str, process: subprocess.Popen[bytes]) -> None:
-        """Plan the next start of an ended program. Raises ProgramEnded if it does not restart."""
+        """Plan the next start of an ended program. Raises ProgramEnded if it did not start.
+
+        Until then, the processes that it left behind can finish what they are doing.
+        """
         ended = ProgramEnded(name, process.returncode)
         del self._running[name]
+        self._left[name] = process.pid
         if process.stdin:
             process.stdin.close()
-        if not self._programs[name].restarts:
+        if self._programs[name].must_start and not self._is_ready:
             raise ended
         has_run_well = time.monotonic() - self._started[name] >= LIFE_SECONDS
         last = 0.0 if has_run_well else self._pauses.get(name, 0.0)
@@ -172,8 +177,9 @@ class Supervisor:
             for process in self._running.values():
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=max(0.0, until - time.monotonic()))
+        for session in (*self._left.values(), *(each.pid for each in self._running.values())):
+            _kill_supervised_session(session)
         for process in self._running.values():
-            _kill_supervised_session(process.pid)
             if process.stdin:
                 process.stdin.close()
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-import tempfile
 from typing import Any
 
 import django
+from django.conf import settings
 from django.urls import get_resolver
 
 from pipeline.config import env
 from pipeline.database.pooler import refuse_unfit_pooler_addresses
+from pipeline.server.web_folder import make_web_folder, remove_left_web_folders
+from tasks.parent import end_with_supervisor
 
 worker_class = "pipeline.server.gunicorn_worker.LiveWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
@@ -44,21 +46,24 @@ control_socket_disable = True
 
 
 def on_starting(server: Any) -> None:
-    """Create the directory for the workers' counters of /metrics.
+    """Create the folder for the workers' counters of /metrics and for uploads.
 
     Then load the program once, before workers are forked: they start at once and share its memory.
     """
-    server.counted = tempfile.mkdtemp(prefix="next-in-line-metrics-")
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.counted
+    remove_left_web_folders()
+    server.folder = make_web_folder()
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = server.folder
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline.settings")
     gc.disable()  # nearly all that is loaded stays
     django.setup()
+    settings.FILE_UPLOAD_TEMP_DIR = server.folder
     refuse_unfit_pooler_addresses()
     get_resolver().url_patterns  # noqa: B018  imports the views
     # The collector would write into the objects that are shared, and so copy them.
     gc.collect()
     gc.freeze()
     gc.enable()
+    end_with_supervisor()
 
 
 def child_exit(server: Any, worker: Any) -> None:
@@ -69,5 +74,5 @@ def child_exit(server: Any, worker: Any) -> None:
 
 
 def on_exit(server: Any) -> None:
-    """Remove the directory of counters."""
-    shutil.rmtree(server.counted, ignore_errors=True)
+    """Remove the folder."""
+    shutil.rmtree(server.folder, ignore_errors=True)

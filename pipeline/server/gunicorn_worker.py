@@ -24,6 +24,7 @@ from pipeline.config import env
 from pipeline.server.gunicorn_config import GRACE_SECONDS
 from pipeline.server.http_protocol import BoundedProtocol
 from pipeline.server.request_queue import RequestQueue
+from tasks.parent import end_with_parent
 
 # How long a stream may take to end when the server stops. Clients that do not read cannot delay it.
 STUCK_SECONDS = 1.0
@@ -96,6 +97,8 @@ class LiveWorker(UvicornWorker):
         gc.collect()
         gc.freeze()
         gc.set_threshold(*COLLECT_AFTER)
+        # After kill -9 of the master, nobody else would end this process, which holds the port.
+        end_with_parent(self.ppid, grace_seconds=self.cfg.graceful_timeout)
         super().run()
         atexit._run_exitfuncs()
         logging.shutdown()

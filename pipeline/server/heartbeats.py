@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from django.db import Error, connection
+from django.db import connection
 
-from pipeline.database.errors import ClusterError
 from pipeline.server.request_threads import NoThread, RequestThreads
 from pipeline.services.outage import SIGN_SECONDS, WEB, watch_for_outage
+from tasks.failure_log import failures
 
 logger = logging.getLogger(__name__)
 
@@ -23,10 +23,11 @@ async def record_web_server_heartbeats() -> None:
     while True:
         try:
             await thread.call(_record_web_server_heartbeat)
-        except (Error, ClusterError, NoThread) as error:  # such a process cannot answer either
+            failures.write_answer(logger)
+        except NoThread as error:  # such a process cannot answer either
             logger.warning("A heartbeat of this process was not recorded: %s", error)
-        except Exception:
-            logger.exception("A heartbeat of this process was not recorded")
+        except Exception as error:
+            failures.write_failure(logger, "A heartbeat of this process was not recorded", error)
         await asyncio.sleep(SIGN_SECONDS)
 
 

@@ -29,7 +29,7 @@ from tasks.child.cleanup import (
     clean_up_transaction,
 )
 from tasks.context import Context
-from tasks.errors import Cancelled
+from tasks.errors import Cancelled, Expected
 from tasks.json import as_json
 from tasks.log_context import bound_log_fields
 from tasks.payloads import LARGEST_BYTES, secrets_in_payload
@@ -140,7 +140,8 @@ class Child:
             error, attempt=context.attempt, secrets=_secrets_in_child(spec, payload)
         )
         if end["how"] in ("error", "fatal"):
-            context.logger.warning("%s failed: %s", spec.name, end["error"]["message"])
+            level = logging.DEBUG if isinstance(error, Expected) else logging.WARNING
+            context.logger.log(level, "%s failed: %s", spec.name, end["error"]["message"])
         if self._cancelled or end["how"] == "discard":
             _call_hook_in_child(spec.hooks.on_end, payload, context)
         elif last or end["how"] == "fatal":

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from django.db import Error, connection
 
 from tasks import retention
+from tasks.failure_log import failures
 from tasks.registry import chores
 from tasks.scheduling.schedules import enqueue_due_schedules
 from tasks.sql.queues import PARKED_AT_ONCE
@@ -40,8 +41,8 @@ class Chores:
                 self._due[chore] = time.monotonic() + AFTER_FAILURE_SECONDS
                 try:
                     self._due[chore] = time.monotonic() + chore()
-                except Error:
-                    log.exception("a chore failed")
+                except Error as error:
+                    failures.write_failure(log, "a chore failed", error)
                     connection.close()  # after a failover it may be read-only
 
     def next_time(self) -> float:

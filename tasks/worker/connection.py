@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 
+from tasks.failure_log import failures
 from tasks.json import as_json
 from tasks.listen import ListenerWaits, connect_to_listen
 from tasks.sql import claim, enqueue, runs
@@ -60,7 +61,7 @@ class WorkerConnection:
         """Run one statement in a separate transaction. Raises Unavailable."""
         try:
             cursor = self._connected().execute(statement, parameters)
-            self._waits.reset()
+            self._note_answer()
             return cursor.fetchall() if cursor.description else []
         except LOST as error:
             raise self._lost(error) from error
@@ -86,7 +87,7 @@ class WorkerConnection:
             with raw.pipeline(), raw.transaction():
                 raw.execute(claim.LOCK_BOUND, {"bound": bound})
                 claimed = raw.execute(statement, parameters)
-            self._waits.reset()
+            self._note_answer()
             return claimed.fetchall()
         except LOST as error:
             raise self._lost(error) from error
@@ -139,11 +140,15 @@ class WorkerConnection:
             self._announced.add("work")  # an announcement may have been missed
         return self._connection
 
+    def _note_answer(self) -> None:
+        self._waits.reset()
+        failures.write_answer(log)
+
     def _lost(self, error: Exception) -> Unavailable:
         if isinstance(error, (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable)):
             log.warning("a statement was cancelled: %s", error)
             return Unavailable()
-        log.warning("the database is unavailable: %s", error)
+        failures.write_failure(log, "a statement failed", error)
         self.close()
         self._not_before = time.monotonic() + self._waits.next_seconds()
         return Unavailable()

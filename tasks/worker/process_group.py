@@ -11,6 +11,8 @@ import sys
 import time
 from types import FrameType
 
+from tasks.parent import end_with_parent, end_with_supervisor
+
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.2
@@ -66,7 +68,9 @@ class ProcessGroup:
             )
 
 
-def is_process_group_gone() -> bool:
-    """Tell whether the process that started this worker is gone."""
-    starter = os.environ.get(PARENT_VARIABLE)
-    return starter is not None and os.getppid() != int(starter)
+def end_with_starter() -> None:
+    """End this process, in good order, with its process group, or with its supervisor if asked."""
+    if starter := os.environ.get(PARENT_VARIABLE):
+        end_with_parent(int(starter))
+    else:
+        end_with_supervisor()

@@ -11,7 +11,6 @@ import math
 import os
 import random
 import secrets
-import signal
 import socket
 import time
 
@@ -22,7 +21,6 @@ from tasks.worker.connection import Unavailable
 from tasks.worker.dispatcher import Dispatcher
 from tasks.worker.fork_client import ForkServerClient
 from tasks.worker.options import Options
-from tasks.worker.process_group import is_process_group_gone
 from tasks.worker.task_store import TaskStore
 
 log = logging.getLogger(__name__)
@@ -74,8 +72,6 @@ class Worker:
     def step(self) -> int:
         """Do everything that can be done now; return how much was done."""
         now = time.monotonic()
-        if is_process_group_gone():
-            os.kill(os.getpid(), signal.SIGTERM)
         done = self.dispatcher.receive(now)
         self.dispatcher.watch(now)
         if self.store.connection.is_up:

@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.dispositions import reset_dispositions
+
 ROOT = Path(__file__).resolve().parents[2]
 PROC = Path("/proc")
 SOURCES = (
@@ -80,6 +82,7 @@ class Up:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=reset_dispositions,  # noqa: PLW1509  no threads run here
         )
 
     def hear(self, words: str) -> None:
@@ -141,10 +144,10 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def program_in(tree: Path, name: str) -> int | None:
-    """The first of the program's processes, not the watcher beside it with the leash's command."""
+    """The first of the program's processes, not the watcher beside it."""
     found = (
         process_id
         for process_id, command in sorted(programs_in(tree).items())
-        if name in command and "leash" not in command
+        if name in command and "die_with_parent" not in command
     )
     return next(found, None)

@@ -83,36 +83,43 @@ def test_a_signal_during_preparation_stops_the_database_too(
     assert programs_in(tree) == {}
 
 
-def test_when_the_web_server_ends_so_do_the_others(up: Callable[..., Up], tree: Path) -> None:
-    running = up()
-    running.hear("is ready")
-
-    os.kill(program_in(tree, "gunicorn"), signal.SIGKILL)
-    code, said = running.end()
-
-    assert code == 1
-    assert "web ended by itself" in said
-    assert programs_in(tree) == {}
-
-
-def test_workers_that_are_killed_again_and_again_come_again(
+def test_programs_that_are_killed_again_and_again_come_again(
     up: Callable[..., Up], tree: Path
 ) -> None:
     running = up()
     running.hear("is ready")
-    for name, command in (("tasks", "run_tasks"), ("decay", "run_decay")) * 2:
+    for name, command in (("tasks", "run_tasks"), ("decay", "run_decay"), ("web", "gunicorn")) * 2:
         killed = program_in(tree, command)
         assert killed
+        before = {each for each, said in programs_in(tree).items() if command in said}
 
         os.kill(killed, signal.SIGKILL)
 
         running.hear(f"{name} ended by itself")
         assert wait_until(
-            lambda: program_in(tree, command) not in (None, killed),  # noqa: B023 -- asked at once
+            lambda: (now := program_in(tree, command)) and now not in before,  # noqa: B023 -- asked at once
             START_SECONDS,
         )
-    assert running.status("/health/live") == 200
+    assert wait_until(lambda: running.status("/health/ready") == 200, START_SECONDS)
     stops_everything(running, signal.SIGHUP, tree)
+
+
+def test_doctor_knows_its_port(up: Callable[..., Up], tree: Path) -> None:
+    running = up()
+    running.hear("is ready")
+    url = f"http://127.0.0.1:{running.port}"
+
+    found = subprocess.run(
+        [sys.executable, "manage.py", "doctor", "--url", url],
+        cwd=tree,
+        env={**os.environ, "DATABASE_URL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+
+    assert f"Emails are kept on this machine: {url}/dev/mail/." in found
+    assert "SITE_URL is" not in found
 
 
 def test_two_at_once_share_the_database_and_the_last_one_stops_it(

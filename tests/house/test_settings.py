@@ -19,6 +19,7 @@ NOT_HANDED_ON = {
     "ARCHIVE_DIR": "for the task workers alone: the others cannot reach it",
     "ARCHIVE_AFTER_DAYS": "goes with ARCHIVE_DIR",
     "ALIVE_FILE": "for the workers alone: web servers answer /health/live",
+    "END_WITH_PARENT": "containers end with their first process anyway",
     "PROXY_SITES": "for the proxy alone",
     "WEB_PORT": "is of the host: where it publishes the web pages",
     "DEBUG": "never where others can reach it",

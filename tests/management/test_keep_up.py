@@ -16,6 +16,7 @@ import pytest
 from pipeline.management.keep_up import Plan
 from pipeline.management.supervisor import Program
 from tests.house.running import free_port
+from tests.support.dispositions import ignore_hang_up, reset_dispositions
 from tests.support.environment import ROOT
 
 # A site that answers its readiness check, and one that ends.
@@ -47,8 +48,10 @@ def start() -> Iterator[Start]:
     """Start a process that becomes the keeper of a plan."""
     started: list[subprocess.Popen[str]] = []
 
-    def start_keeper(code: str, *arguments: str) -> subprocess.Popen[str]:
-        web = Program("web", [sys.executable, "-c", code, *arguments])
+    def start_keeper(
+        code: str, *arguments: str, preexec: Callable[[], None] = reset_dispositions
+    ) -> subprocess.Popen[str]:
+        web = Program("web", [sys.executable, "-c", code, *arguments], must_start=True)
         port = int(arguments[0]) if arguments else free_port()
         plan = Plan([web], folder=str(ROOT), port=port, welcome=SECRET)
         keeper = subprocess.Popen(
@@ -58,6 +61,7 @@ def start() -> Iterator[Start]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            preexec_fn=preexec,  # noqa: PLW1509  no threads run here
         )
         started.append(keeper)
         assert keeper.stdin
@@ -85,6 +89,23 @@ def test_it_says_welcome_once_the_site_answers_and_ends_in_order(start: Start) -
     assert keeper.wait(30) == 0
 
 
+@pytest.mark.parametrize(("preexec", "ends"), [(reset_dispositions, True), (ignore_hang_up, False)])
+def test_a_hang_up_ends_it_unless_it_was_started_by_nohup(
+    start: Start, preexec: Callable[[], None], ends: bool
+) -> None:
+    keeper = start(SITE, str(free_port()), preexec=preexec)
+    assert keeper.stdout
+    keeper.stdout.readline()
+
+    keeper.send_signal(signal.SIGHUP)
+
+    if not ends:
+        with pytest.raises(subprocess.TimeoutExpired):
+            keeper.wait(2)
+        keeper.terminate()
+    assert keeper.wait(30) == 0
+
+
 def test_its_command_line_holds_no_secret_and_its_memory_no_django(start: Start) -> None:
     keeper = start(SITE, str(free_port()))
     assert keeper.stdout
@@ -105,7 +126,7 @@ def test_its_command_line_holds_no_secret_and_its_memory_no_django(start: Start)
     assert not {"django", "psycopg"} & set(loaded.stdout.split())
 
 
-def test_when_the_site_ends_it_says_so_and_fails(start: Start) -> None:
+def test_when_the_site_does_not_start_it_says_so_and_fails(start: Start) -> None:
     keeper = start("raise SystemExit(3)")
     assert keeper.stdout
 

@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,7 +41,7 @@ def test_a_program_that_always_ends_is_started_again_with_growing_pauses(
     monkeypatch.setattr(supervisor, "FIRST_PAUSE_SECONDS", 0.1)
     monkeypatch.setattr(supervisor, "LONGEST_PAUSE_SECONDS", 0.4)
     said: list[str] = []
-    programs = [Program("web", STAYS), Program("decay", ENDS, restarts=True)]
+    programs = [Program("web", STAYS), Program("decay", ENDS)]
 
     with Supervisor(programs, folder=ROOT, say=said.append) as running:
         web = running._running["web"]
@@ -54,9 +54,38 @@ def test_a_program_that_always_ends_is_started_again_with_growing_pauses(
     assert "decay ended by itself (exit code 3)" in said[0]
 
 
-def test_a_program_that_does_not_restart_ends_the_wait(tmp_path: Path) -> None:
-    programs = [Program("web", ENDS), Program("decay", STAYS, restarts=True)]
+def test_a_program_that_must_start_ends_the_wait_for_readiness() -> None:
+    programs = [Program("web", ENDS, must_start=True), Program("decay", STAYS)]
     running = Supervisor(programs, folder=ROOT, say=lambda _: None)
 
     with pytest.raises(ProgramEnded), running:
+        running.wait_until(lambda: False, seconds=60)
+
+
+def test_once_all_is_ready_it_is_started_again_and_its_children_may_finish_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(supervisor, "FIRST_PAUSE_SECONDS", 2.0)
+    said: list[str] = []
+    finished = tmp_path / "finished"
+    child = f"import time, pathlib; time.sleep(1); pathlib.Path({str(finished)!r}).touch()"
+    code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}])"
+    web = Program("web", [sys.executable, "-c", code], must_start=True)
+
+    with Supervisor([web], folder=ROOT, say=said.append) as running:
+        monkeypatch.setattr(running, "_tick", _until(lambda: len(said) >= 2, running))
         running.wait()
+
+    assert finished.exists()
+    assert "web ended by itself (exit code 0); it is started again in 2 s." in said
+
+
+def _until(condition: Callable[[], bool], running: Supervisor) -> Callable[[], None]:
+    """Stop a supervisor once a condition holds."""
+    tick = running._tick
+
+    def tick_and_look() -> None:
+        tick()
+        running.is_stopping = condition()
+
+    return tick_and_look

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from pipeline.management.decay_worker import LONGEST_REST_SECONDS, DecayWorker
 from tasks.listen import TransactionPooler, refuse_to_listen_at_pooled_address
 from tasks.loop import run_forever
+from tasks.parent import end_with_supervisor
 
 SHORTEST, LONGEST = 0.1, 3_600.0
 # Longest rest, whatever the interval: /health/ready expects a heartbeat every 30 s.
@@ -64,6 +65,7 @@ class Command(BaseCommand):
                         f"{failed} jobs could not be settled; the log above says why."
                     )
             else:
+                end_with_supervisor()
                 with run_decay_with_moving_job(moving_job):
                     run_forever(
                         worker.step, idle_seconds=worker.rest_seconds, sources=worker.sources

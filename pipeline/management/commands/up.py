@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection, connections
 
+from pipeline.config import env
 from pipeline.config.demo_addresses import APPLICANT, COMPANY, OWNER, demo_address
 from pipeline.database.errors import ClusterError
 from pipeline.management.demo.seed import Demo, seed_demo_company
@@ -69,8 +70,8 @@ class Command(BaseCommand):
     def handle(self, *, port: int, no_demo: bool, **options: Any) -> None:
         """Prepare everything, then become `keep_up`. Raises CommandError if the port is taken."""
         install_supervisor_handler(stop_keep_up)
-        set_site_url_for_up(port)
         with open_port_for_up(port) as listener:
+            set_site_url_for_up(port)
             demo = self.prepare(no_demo=no_demo)
             cluster = settings.EMBEDDED_POSTGRES
             exec_keep_up(
@@ -143,10 +144,13 @@ def port_for_up(text: str) -> int:
 def set_site_url_for_up(port: int) -> None:
     """Point links in emails to the port in use, for this process and the programs it starts.
 
-    A SITE_URL that is already set is kept, because the site is then behind a proxy.
+    A SITE_URL that is already set is kept, because the site is then behind a proxy. With the
+    embedded database, the address is noted for other commands, such as `doctor`.
     """
     if not os.environ.get("SITE_URL", "").strip():
         os.environ["SITE_URL"] = settings.SITE_URL = f"http://{HOST}:{port}"
+        if settings.EMBEDDED_POSTGRES and not env.TESTING:
+            env.UP_ADDRESS_FILE.write_text(f"{settings.SITE_URL}\n")
 
 
 @contextmanager
@@ -164,7 +168,7 @@ def open_port_for_up(port: int) -> Iterator[socket.socket]:
 
 
 def programs_for_up(listener: socket.socket, demo: Demo | None) -> list[Program]:
-    """List the programs: web, on the open port, and the workers, which are restarted.
+    """List the programs: web, on the open port, and the workers.
 
     The demo's invented people get emails, which must not leave this machine. So they move only
     where emails are kept.
@@ -173,9 +177,11 @@ def programs_for_up(listener: socket.socket, demo: Demo | None) -> list[Program]
     web = [sys.executable, "-m", "gunicorn", "-c", "python:pipeline.server.gunicorn_config"]
     bind = ["--bind", f"fd://{listener.fileno()}", "--log-level", "warning"]
     return [
-        Program("web", [*web, *bind, "pipeline.asgi"], pass_fds=(listener.fileno(),)),
-        Program("decay", [sys.executable, "manage.py", "run_decay", *moving], restarts=True),
-        Program("tasks", [sys.executable, "manage.py", "run_tasks"], restarts=True),
+        Program(
+            "web", [*web, *bind, "pipeline.asgi"], pass_fds=(listener.fileno(),), must_start=True
+        ),
+        Program("decay", [sys.executable, "manage.py", "run_decay", *moving]),
+        Program("tasks", [sys.executable, "manage.py", "run_tasks"]),
     ]
 
 

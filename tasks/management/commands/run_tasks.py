@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from tasks.listen import TransactionPooler, refuse_to_listen_at_pooled_address
 from tasks.worker.options import POLL_SECONDS, Options
-from tasks.worker.process_group import ProcessGroup
+from tasks.worker.process_group import ProcessGroup, end_with_starter
 from tasks.worker.worker import Worker
 
 MOST_PROCESSES, MOST_SLOTS, SHORTEST_LEASE, LONGEST_LEASE = 32, 64, 1.0, 3_600.0
@@ -63,6 +63,7 @@ class Command(BaseCommand):
             refuse_to_listen_at_pooled_address()
         except TransactionPooler as error:
             raise CommandError(str(error)) from error
+        end_with_starter()
         if options["processes"] > 1:
             same = [*sys.argv, "--processes", "1"]  # the last --processes counts
             ProcessGroup(same, options["processes"]).run()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import random
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from pipeline.database.cluster import PORT
 from tests.faults.line.prepare import SLOW_JOBS, SLOW_SEATS
 from tests.faults.line.proxy import Proxy
 from tests.faults.line.stage import Stage
+from tests.support.environment import ROOT
 from tests.support.task_workers import children_of
 from tests.support.waiting import eventually
 from tests.support.wrong_clock import wrong_clock
@@ -48,6 +51,8 @@ BEGIN
 END $$;
 CREATE TRIGGER disk_is_full BEFORE INSERT ON pipeline_event EXECUTE FUNCTION disk_is_full();
 """
+SUPERVISE = "tests.faults.line.supervise"
+FEWEST_OF_A_TASK_WORKER = 2  # processes: itself and its fork server
 REFUSE_NOTHING = "DROP FUNCTION disk_is_full CASCADE"
 
 
@@ -68,6 +73,13 @@ def kill_web(stage: Stage) -> None:
 
 def kill_web_workers(stage: Stage) -> None:
     stage.site.programs["web"].kill(only_children=True)
+    eventually(stage.site.is_answering, 60)
+
+
+def kill_web_master(stage: Stage) -> None:
+    """Kill the master of the web server alone, and start another one on its port at once."""
+    stage.site.programs["web"].kill_master()
+    stage.site.programs["web"].start()
     eventually(stage.site.is_answering, 60)
 
 
@@ -100,6 +112,48 @@ def _decayed(stage: Stage, *jobs: str) -> int:
 def kill_task_worker(stage: Stage) -> None:
     stage.site.programs["tasks"].kill()
     stage.site.programs["tasks"].start()
+
+
+def kill_decay_master(stage: Stage) -> None:
+    stage.site.programs["decay"].kill_master()
+    stage.site.programs["decay"].start()
+
+
+def kill_task_master(stage: Stage) -> None:
+    """Kill the process that hands out tasks; its fork server and children are left."""
+    stage.site.programs["tasks"].kill_master()
+    stage.site.programs["tasks"].start()
+
+
+def kill_master_of_task_workers(stage: Stage) -> None:
+    """Kill the process that keeps two task workers running."""
+    tasks = stage.site.programs["tasks"]
+    tasks.kill()
+    tasks.start("--processes", "2")
+    eventually(lambda: len(children_of(tasks)) >= 2 * FEWEST_OF_A_TASK_WORKER, 60)
+    stage.work(10)
+    tasks.kill_master()
+    tasks.start()
+
+
+def kill_supervisor(stage: Stage) -> None:
+    """Run the programs under a supervisor, as `manage.py up` does, and kill it."""
+    site = stage.site
+    for program in site.programs.values():
+        program.kill()
+    commands = {program.name: program.command for program in site.programs.values()}
+    environment = site.programs["web"].environment
+    command = [sys.executable, "-m", SUPERVISE, json.dumps(commands)]
+    supervisor = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
+    try:
+        eventually(site.is_answering, 60)
+        stage.work(10)
+    finally:
+        supervisor.kill()
+        supervisor.wait()
+    for program in site.programs.values():
+        program.start()
+    eventually(site.is_answering, 60)
 
 
 def stop_task_worker(stage: Stage) -> None:
@@ -257,6 +311,11 @@ ROWS = [
     Row("decay worker stopped, then killed", take_decay_worker_away),
     Row("task worker killed", kill_task_worker),
     Row("task worker stopped", stop_task_worker),
+    Row("web server's master killed alone", kill_web_master),
+    Row("decay worker killed", kill_decay_master),
+    Row("task worker's first process killed alone", kill_task_master),
+    Row("master of two task workers killed", kill_master_of_task_workers),
+    Row("supervisor of all programs killed", kill_supervisor),
     Row("database killed", crash_database, may_forget=True),
     Row("database restarted", restart_database, may_forget=True),
     Row("database connections terminated", terminate_backends, may_forget=True),

@@ -6,7 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from tests.faults.whole_site.processes import Site, whole_site
 from tests.support.waiting import eventually
 
 PEOPLE, THREADS, REPEATS = 24, 6, 0.3
+# Twice the grace of a web worker: the machine may be busy with other tests.
+ORPHAN_SECONDS = 20
 PREPARE = "tests.faults.line.prepare"
 # Everything that waits for the end of a dead process's lease, or for its next attempt, is due at
 # once, so that a test need not wait for minutes. Only when nothing runs any more.
@@ -86,6 +88,12 @@ class Stage:
         """Wait until this many more attempts failed and were sent again."""
         enough = self.crowd.repeated + count
         eventually(lambda: self.crowd.repeated >= enough, 90)
+
+    def wait_for_end_of_orphans(self) -> list[str]:
+        """Wait until what a killed master left behind has ended; return what has not."""
+        with suppress(AssertionError):
+            eventually(lambda: not self.site.orphans(), ORPHAN_SECONDS)
+        return [f"orphan: {command}" for command in self.site.orphans().values()]
 
     def rest(self, seconds: float, *, long_seconds: float) -> None:
         """Let the fault last."""

@@ -46,6 +46,7 @@ class Result:
             f"{self.slowest_seconds:.1f} s",
             str(kinds["lost"]),
             str(kinds["doubled"]),
+            str(kinds["orphan"]),
         ]
         return f"| {' | '.join(cells)} |"
 
@@ -54,17 +55,18 @@ def run_row(here: Stage, number: int, row: Row) -> Result:
     """Break one thing while people come to the row's own job; in the long form, again and again."""
     [(since,)] = here.site.rows("SELECT clock_timestamp()")
     here.let_come(here.made["busy"][number], seed=1_000 * number)
-    end, times = time.monotonic() + here.long_seconds / len(ROWS), 0
+    end, times, left = time.monotonic() + here.long_seconds / len(ROWS), 0, []
     try:
         here.work()
         while not times or time.monotonic() < end:
             row.act(here)
+            left += here.wait_for_end_of_orphans()
             here.work(10)
             times += 1
     finally:
         here.send_home()
     crowd = here.crowd
-    faults = faults_of_row(here, since)
+    faults = faults_of_row(here, since) + left
     if not row.may_forget:
         faults += [f"answered differently: {each}" for each in crowd.differing]
     return Result(

@@ -20,6 +20,8 @@ from pipeline.database.data_dir import make_dir_reachable
 from pipeline.database.file_locks import hold_file_lock
 from pipeline.database.server import server_user
 from tests.support.environment import ROOT, process_environment
+from tests.support.orphans import orphans
+from tests.support.ports import port_for_server
 from tests.support.task_workers import alive, children_of
 from tests.support.template_database import fingerprint_of_product
 from tests.support.waiting import eventually
@@ -65,10 +67,17 @@ def _migrate(cluster: Cluster) -> None:
 class Program:
     """Program of the site: it can be started, killed and started again."""
 
-    def __init__(self, name: str, command: list[str], log: Path, **how: Any) -> None:
-        self.name = name
-        self._command, self._log, self._how = command, log, how
+    def __init__(
+        self, name: str, command: list[str], log: Path, environment: dict[str, str]
+    ) -> None:
+        self.name, self.command = name, command
+        self._log, self.environment = log, environment
         self.process = self._start()
+
+    def kill_master(self) -> None:
+        """Send SIGKILL to the program's first process only."""
+        self.process.kill()
+        self.process.wait()
 
     def kill(self, *, only_children: bool = False) -> None:
         """Send SIGKILL to the program's session, or to the children that it restarts."""
@@ -92,32 +101,31 @@ class Program:
         for pid in (self.process.pid, *children_of(self)):
             os.kill(pid, signal.SIGCONT)
 
-    def start(self, **environment: str) -> None:
-        """Start it again; `environment` is for this time only."""
-        self.process = self._start(**environment)
+    def start(self, *options: str, **environment: str) -> None:
+        """Start it again; `options` and `environment` are for this time only."""
+        self.process = self._start(*options, **environment)
 
-    def _start(self, **environment: str) -> subprocess.Popen[bytes]:
-        how = self._how | {"env": self._how["env"] | environment}
+    def _start(self, *options: str, **environment: str) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as said:
             return subprocess.Popen(
-                [sys.executable, *self._command],
+                [sys.executable, *self.command, *options],
                 cwd=ROOT,
+                env=self.environment | environment,
                 stdout=said,
                 stderr=said,
                 start_new_session=True,
-                **how,
             )
 
 
 class Site:
     """Database, web server, decay worker and task worker, each as in production."""
 
-    def __init__(self, folder: Path, listener: socket.socket, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         # What is committed survives the kill of the server's processes. `fsync` would be for a
         # machine that loses its power; without it, the server would not wait for its own writes.
         self.cluster = Cluster(folder / "postgres", fsync="off", synchronous_commit="on")
-        self.port = listener.getsockname()[1]
-        self._folder, self._listener = folder, listener
+        self.port = port_for_server()
+        self._folder = folder
         self.environment = self._whole_environment(environment)
         self.programs: dict[str, Program] = {}
 
@@ -146,7 +154,7 @@ class Site:
 
         `of_web` are variables in the environment of the web server alone.
         """
-        bind = ["--bind", f"fd://{self._listener.fileno()}", "--workers", "2"]
+        bind = ["--bind", f"127.0.0.1:{self.port}", "--workers", "2"]
         config = ["-c", "python:pipeline.server.gunicorn_config"]
         commands = {
             "web": ["-m", "gunicorn", *config, *bind, "pipeline.asgi"],
@@ -154,11 +162,9 @@ class Site:
             "tasks": ["manage.py", "run_tasks", "--slots", str(SLOTS), "--lease", LEASE],
         }
         for name, command in commands.items():
-            how: dict[str, Any] = {"env": self.environment}
-            if name == "web":
-                how = {"env": self.environment | of_web, "pass_fds": (self._listener.fileno(),)}
+            environment = self.environment | (of_web if name == "web" else {})
             log = self._folder / f"{name}.log"
-            self.programs[name] = Program(name, command, log, **how)
+            self.programs[name] = Program(name, command, log, environment)
         eventually(self.is_answering, START_SECONDS)
 
     def is_answering(self) -> bool:
@@ -168,6 +174,11 @@ class Site:
             client.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return client.recv(12) == b"HTTP/1.1 200"
         return False
+
+    def orphans(self, *others: int) -> dict[int, str]:
+        """The processes that belong neither to a program of the site nor to the given ones."""
+        running = (program.process.pid for program in self.programs.values())
+        return orphans(self._folder, (*running, *others))
 
     def kill_database(self) -> None:
         """Send SIGKILL to the server and to all its processes."""
@@ -203,6 +214,9 @@ class Site:
         for program in self.programs.values():
             with suppress(ProcessLookupError):
                 program.kill()  # stopped ones, too
+        for left in self.orphans():
+            with suppress(ProcessLookupError):
+                os.kill(left, signal.SIGKILL)
         if self.cluster.base.exists():
             self.cluster.server.stop()
             self.cluster.release()
@@ -233,12 +247,11 @@ class Site:
 @contextmanager
 def whole_site(folder: Path, **environment: str) -> Iterator[Site]:
     """A site on a separate port, with nothing running yet; everything is gone afterwards."""
-    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
-        site = Site(folder, listener, environment)
-        try:
-            yield site
-        finally:
-            site.stop()
+    site = Site(folder, environment)
+    try:
+        yield site
+    finally:
+        site.stop()
 
 
 def _children(pid: int) -> list[int]:

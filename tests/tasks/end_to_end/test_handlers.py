@@ -63,10 +63,20 @@ def test_demo_sleep_tells_its_progress_and_its_result(worker: TaskWorker) -> Non
     assert events(name).count("progress") == 1  # the history has one every 30 seconds
 
 
+def test_a_failure_that_was_asked_for_is_no_warning_in_the_log(worker: TaskWorker) -> None:
+    asked_for = enqueue("demo.sleep", {"then": "fail"}, max_attempts=1).id
+    another = add("test.hooked", name="bad", then="fail")
+
+    eventually(lambda: (status(asked_for), status(another)) == ("DEAD", "DEAD"))
+
+    assert "test.hooked@1 failed" in worker.said
+    assert "demo.sleep" not in worker.said
+
+
 @pytest.mark.parametrize(
     ("then", "end", "error"),
     [
-        ("fail", "DEAD", "RuntimeError"),
+        ("fail", "DEAD", "tasks.errors.Expected"),
         ("fatal", "DEAD", "tasks.errors.Fatal"),
         ("discard", "DISCARDED", "tasks.errors.Discard"),
         ("hog", "DEAD", "MemoryError"),
