@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import shutil
@@ -249,6 +250,51 @@ def test_a_moment_is_restored_in_a_rehearsal_and_again_in_earnest(
 
     copies.on(primary, "remove-old", **copies.at)
     assert copies.archived() < before
+
+
+def test_doctor_knows_the_backup_and_names_an_archive_that_fails(
+    folder: Path, programs: Path
+) -> None:
+    cluster = Cluster(folder / "primary", fsync="off", wal_level="replica")
+    cluster.ensure()
+    primary = Installation(cluster.socket_dir, folder, programs)
+    copies = Copies(primary, folder)
+    try:
+        primary.run("python manage.py migrate -v0")
+        copies.on(primary, "archive", **copies.at)
+        restart(folder / "primary")
+        copies.on(primary, "switch-log")
+        eventually_archived(primary, "last_archived_time IS NOT NULL")
+        copies.on(primary, "base-backup", **copies.at)
+        good = doctor_levels(primary)
+
+        shutil.rmtree(copies.backups / "archive")
+        copies.on(primary, "switch-log")
+        eventually_archived(primary, "last_failed_time > last_archived_time")
+        bad = doctor_levels(primary)
+    finally:
+        cluster.release()
+        clean_up(folder / "primary")
+
+    assert (good["WAL archive"][0], good["backup"][0]) == ("ok", "ok")
+    assert "archived" in good["WAL archive"][1]
+    assert (bad["WAL archive"][0], bad["backup"][0]) == ("problem", "ok")
+    assert "The write-ahead log cannot be archived: 00000001" in bad["WAL archive"][1]
+
+
+def doctor_levels(installation: Installation) -> dict[str, tuple[str, str]]:
+    """Return level and message of each check's last finding; workers are missing."""
+    said = installation.run("python manage.py doctor --json 2> /dev/null", fails=True)
+    rows = json.loads(said)["findings"]
+    return {row["check"]: (row["level"], row["message"]) for row in rows}
+
+
+def eventually_archived(installation: Installation, condition: str) -> None:
+    for _ in range(300):
+        if installation.ask(f"SELECT {condition} FROM pg_stat_archiver"):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"never: {condition}")
 
 
 def restart(base: Path) -> None:
