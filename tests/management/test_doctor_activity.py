@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 from pipeline.management.doctor import activity_findings, database_findings
 from pipeline.management.doctor.findings import Finding, Level
 from pipeline.models import Heartbeat, WebServer
+from pipeline.stats import database_gauges
 from pipeline.stats.database_gauges import read_database_gauges
 from tests.database.test_roles import application, role
 from tests.management.test_doctor import found, only
@@ -139,6 +140,20 @@ def test_a_slot_that_nobody_reads_is_a_warning_and_one_that_fills_the_disk_a_pro
 
 def test_the_archive_that_is_off_is_fine() -> None:
     assert only("WAL archive")[0] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [("9.0, true, '0001', 60", "0001 failed"), ("700.0, false, '', 60", "archived for 700 s")],
+)
+def test_an_archive_that_fails_or_hangs_is_a_problem(
+    row: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_gauges, "_ARCHIVE", f"SELECT {row}")
+
+    level, found_text, _ = only("WAL archive")
+
+    assert (level, message in found_text) == ("problem", True)
 
 
 def test_a_backup_is_expected_where_a_site_is_deployed(settings: Any) -> None:
