@@ -13,7 +13,7 @@ WORKDIR /app
 COPY requirements.txt ./
 RUN pip install --no-deps --require-hashes --only-binary :all: -r requirements.txt
 
-COPY manage.py ./
+COPY manage.py pyproject.toml ./
 COPY tasks tasks
 COPY jobs jobs
 COPY applicants applicants
@@ -29,6 +29,10 @@ RUN SECRET_KEY=only-to-collect-static-files-0123456789 DATABASE_URL=postgres://b
 
 # Where docker-compose.yml has the task workers keep the logs' anchors and archive.
 RUN install --directory --owner app /anchors /archive
+
+# docker build --build-arg SOURCE_COMMIT=$(git rev-parse HEAD)
+ARG SOURCE_COMMIT=
+ENV SOURCE_COMMIT=$SOURCE_COMMIT
 
 USER app
 # gunicorn's own conventions: it binds to 0.0.0.0:$PORT and starts $WEB_CONCURRENCY workers.

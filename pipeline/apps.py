@@ -14,10 +14,12 @@ class PipelineConfig(AppConfig):
         In tests, the fixtures do this.
         """
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
+        from pipeline.database.fatal_errors import install_fatal_error_hook
         from pipeline.integrations.request_log import start_request_log
         from pipeline.live.announcer import start_announcing
         from pipeline.notifications.outbox import start_outbox
         from pipeline.notifications.tracking import start_tracking_emails
+        from pipeline.receipts.keys import record_receipt_key_as_chore
         from pipeline.services.outage import watch_for_outage_as_chore
         from pipeline.webhooks.follow_up import start_webhook_follow_up
         from tasks.registry import chores
@@ -25,8 +27,9 @@ class PipelineConfig(AppConfig):
         start_outbox()
         start_tracking_emails()
         start_webhook_follow_up()
-        chores.append(watch_for_outage_as_chore)
+        chores.extend((watch_for_outage_as_chore, record_receipt_key_as_chore))
         if not env.TESTING:
+            install_fatal_error_hook()
             start_announcing()
             if env.REQUEST_LOG:
                 start_request_log()

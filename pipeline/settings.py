@@ -189,7 +189,8 @@ DEFAULT_FROM_EMAIL = env.MAIL_FROM
 # PostgreSQL asks web servers' machines for signs of life, so that one which has vanished keeps no
 # lock; deploy/pgbouncer/pgbouncer.ini does the same for the pooler's clients.
 _SESSION = (
-    "-c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
+    f"-c application_name=next-in-line:{env.program_name_from_arguments()}"
+    " -c lock_timeout=3000 -c idle_in_transaction_session_timeout=30000"
     " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
     " -c tcp_user_timeout=10000"
     " -c plan_cache_mode=force_generic_plan"  # prepared statements are planned once

@@ -19,7 +19,9 @@ from prometheus_client.registry import Collector
 
 from pipeline.api.task_metrics import task_metric_families
 from pipeline.config import env
+from pipeline.config.release import COMMIT, VERSION
 from pipeline.database.errors import ClusterError
+from pipeline.stats.database_gauges import DatabaseGauges, read_database_gauges
 from pipeline.stats.site_gauges import Vitals, read_site_gauges
 from pipeline.web.client_address import is_client_this_machine
 from pipeline.web.request_metrics import metrics_exposition
@@ -47,10 +49,21 @@ class _MetricsCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Yield the gauges. Those of the lines take one query."""
         try:
-            found = [*_metric_families(read_site_gauges()), *task_metric_families()]
+            found = [
+                *_metric_families(read_site_gauges()),
+                *_database_metric_families(read_database_gauges()),
+                *task_metric_families(),
+            ]
         except (OperationalError, InterfaceError, ClusterError):
-            return [_metric_gauge("database_up", "Whether the database is reachable.", 0)]
-        return [_metric_gauge("database_up", "Whether the database is reachable.", 1), *found]
+            found = []
+        is_up = _metric_gauge("database_up", "Whether the database is reachable.", bool(found))
+        build = GaugeMetricFamily(
+            "nextinline_build_info",
+            "Release of this server; always 1.",
+            labels=["version", "commit"],
+        )
+        build.add_metric([VERSION, COMMIT], 1)
+        return [build, is_up, *found]
 
 
 def _metric_families(vitals: Vitals) -> Iterator[Metric]:
@@ -76,6 +89,53 @@ def _metric_families(vitals: Vitals) -> Iterator[Metric]:
             "decay_heartbeat_age_seconds", "When the decay worker was last seen.", age
         )
     yield CounterMetricFamily("nextinline_events", "Events in all logs.", value=vitals.events)
+
+
+def _database_metric_families(gauges: DatabaseGauges) -> Iterator[Metric]:
+    """Yield what endangers the database. Without archive, backup or anchors, theirs are missing."""
+    archive = gauges.archive
+    numbers: dict[str, tuple[str, float | None]] = {
+        "database_bytes": ("Size of the database.", gauges.size_bytes),
+        "job_lock_held_seconds": (
+            "Age of the oldest transaction that holds a lock on jobs.",
+            gauges.lock_seconds(),
+        ),
+        "snapshot_held_seconds": (
+            "Age of the oldest transaction that keeps removed rows.",
+            gauges.snapshot_seconds(),
+        ),
+        "snapshot_held_transactions": (
+            "Transactions since the oldest snapshot, of sessions, slots and prepared transactions.",
+            gauges.snapshot_transactions(),
+        ),
+        "replication_slots_inactive": (
+            "Replication slots that nobody reads.",
+            sum(not slot.is_active for slot in gauges.slots),
+        ),
+        "replication_slot_retained_bytes": (
+            "Write-ahead log that a replication slot keeps, at the most.",
+            max((slot.retained_bytes for slot in gauges.slots), default=0),
+        ),
+        "wal_archive_failing": (
+            "Whether the last file of write-ahead log could not be archived.",
+            None if archive is None else archive.is_failing,
+        ),
+        "wal_archive_age_seconds": (
+            "How long ago a file of write-ahead log was archived.",
+            None if archive is None else archive.age_seconds,
+        ),
+        "backup_age_seconds": (
+            "How long ago a backup was recorded.",
+            gauges.seconds_since(gauges.backup_at),
+        ),
+        "anchors_age_seconds": (
+            "How long ago a task worker last looked for logs to anchor.",
+            gauges.seconds_since(gauges.anchors_at),
+        ),
+    }
+    for name, (about, value) in numbers.items():
+        if value is not None:
+            yield _metric_gauge(name, about, value)
 
 
 def _metric_gauge(name: str, about: str, value: float) -> Metric:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 
 from django.conf import settings
+from django.db.models.functions import Now
 
 from pipeline.audit.anchors import BadAnchors, append_anchors
 from pipeline.audit.archive import ArchiveBusy, archive_logs
 from pipeline.maintenance.site_task import site_task
+from pipeline.models import Heartbeat
 from pipeline.wording.english import count
 from tasks.context import Context
 from tasks.errors import Fatal
@@ -23,11 +25,13 @@ EVERY_FIVE_MINUTES = "*/5 * * * *"
 def anchor_logs_in_task(_: Context) -> dict[str, int]:
     """Append the heads of all logs that have grown to the anchor file, and report their number."""
     try:
-        return {"anchors": append_anchors()}
+        anchors = append_anchors()
     except (OSError, BadAnchors) as error:
         raise Fatal(
             f"the anchors cannot be written (ANCHOR_FILE, ANCHOR_KEY_FILE): {error}"
         ) from None
+    Heartbeat.objects.update_or_create(worker="anchors", defaults={"completed_at": Now()})
+    return {"anchors": anchors}
 
 
 def ensure_anchoring_task() -> None:

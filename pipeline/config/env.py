@@ -73,6 +73,7 @@ NAMES = (
     " ALIVE_FILE END_WITH_PARENT"
     " DECISION_UNDO_SECONDS CONTEST_DAYS SENTRY_DSN SENTRY_ENVIRONMENT RECEIPT_KEY"
     " RECEIPT_FORMER_KEYS ARCHIVE_DIR ARCHIVE_AFTER_DAYS VAPID_PRIVATE_KEY VAPID_SUBJECT"
+    " SOURCE_COMMIT"
 ).split()
 
 _env = _Env()
@@ -85,6 +86,7 @@ DATABASE_DIRECT_URL: str = _env.str("DATABASE_DIRECT_URL", default="")
 # A streaming replica that serves reads, if there is one.
 REPLICA_URL: str = _env.str("REPLICA_URL", default="")
 MIGRATION_DATABASE_URL: str = _env.str("MIGRATION_DATABASE_URL", default="")
+SOURCE_COMMIT: str = _env.str("SOURCE_COMMIT", default="")
 DEBUG: bool = _env.bool("DEBUG", default=False)
 ALLOWED_HOSTS: list[str] = _env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 METRICS_TOKEN: str = _env.str("METRICS_TOKEN", default="")
@@ -199,6 +201,15 @@ def trusted_proxies_from_env() -> list[IPv4Network | IPv6Network]:
                 f"TRUSTED_PROXIES must be networks like 10.0.0.0/8,192.168.1.7, not {text!r}."
             ) from None
     return networks
+
+
+def program_name_from_arguments() -> str:
+    """Return this process's command or program, by which operators recognise its sessions."""
+    program, *arguments = [*sys.argv, ""]
+    name = Path(program).stem
+    if name in ("manage", "__main__") and arguments[0]:
+        name = arguments[0]
+    return re.sub(r"[^\w-]", "", name, flags=re.ASCII)[:40] or "python"
 
 
 def secret_key_from_env() -> str:

@@ -46,7 +46,10 @@ def pooler_faults() -> Iterator[str]:
                     "SELECT count(*) FROM pg_prepared_statements WHERE name = %s", [own_name]
                 )
                 if cursor.fetchone()[0]:
-                    yield "the pooler does not keep prepared statements"
+                    yield (
+                        "the pooler does not keep prepared statements: set PREPARED_STATEMENTS=off,"
+                        " or max_prepared_statements in PgBouncer 1.21 or newer"
+                    )
     finally:
         wrapper.close()
 

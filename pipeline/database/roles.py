@@ -12,8 +12,10 @@ from pathlib import Path
 
 import psycopg
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from psycopg import sql
+
+from pipeline.database.fatal_errors import MIGRATING
 
 OWNER, APPLICATION = "nextinline_owner", "nextinline_app"
 LOG, REMOVED_LOGS = "pipeline_event", "pipeline_removedlog"
@@ -94,6 +96,9 @@ def in_migrating_role() -> Iterator[None]:
             if application["USER"] != given["USER"]:
                 _create_role(server, application["USER"], application["PASSWORD"] or None)
                 _give_role_its_rights(server, application["USER"])
+    except (DatabaseError, psycopg.Error) as error:
+        error.add_note(MIGRATING)
+        raise
     finally:
         connection.close()
         connection.settings_dict.update(application)

@@ -68,6 +68,12 @@ STATEMENTS: dict[str, tuple[str, int]] = {
         ),
         BATCH,
     ),
+    "web_servers": (
+        _expired_rows_sql(
+            "pipeline_webserver", "name", "answered_at <= clock_timestamp() - interval '1 day'"
+        ),
+        BATCH,
+    ),
     "tokens": (
         _expired_rows_sql(
             "applicants_applicanttoken",

@@ -42,7 +42,14 @@ from pipeline.models.references import (
     Reference,
 )
 from pipeline.models.removed_logs import RemovedLog
-from pipeline.models.upkeep import Heartbeat, IdempotencyRecord, NameWord, Throttle
+from pipeline.models.upkeep import (
+    Heartbeat,
+    IdempotencyRecord,
+    NameWord,
+    ReceiptKey,
+    Throttle,
+    WebServer,
+)
 from pipeline.models.webhooks import (
     WebhookAttempt,
     WebhookDelivery,
@@ -105,6 +112,7 @@ __all__ = [
     "PlannedSeats",
     "PortalToken",
     "Producer",
+    "ReceiptKey",
     "Reference",
     "RemovedLog",
     "RequestRecord",
@@ -113,6 +121,7 @@ __all__ = [
     "StoredFile",
     "StoredPart",
     "Throttle",
+    "WebServer",
     "WebhookAttempt",
     "WebhookDelivery",
     "WebhookEndpoint",

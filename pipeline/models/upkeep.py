@@ -1,15 +1,17 @@
-"""Models of the site itself: heartbeats, responses kept for a day, rate limits, words of names."""
+"""Models of the site itself: signs of life, keys, responses kept for a day, rate limits, words."""
 
 from __future__ import annotations
 
 from django.db import models
+from django.db.models.functions import Now
 
 
 class Heartbeat(models.Model):
     """Time at which a kind of worker last completed a cycle, by the database's clock.
 
     The rows `site` and `web` are the last signs of life of any worker and of any web server, and
-    the last silence before one, until open offers are extended by it.
+    the last silence before one, until open offers are extended by it. `anchors` is the time of the
+    last run that wrote them, and `backup` what the operator's own command records.
     """
 
     worker = models.CharField(max_length=20, primary_key=True)
@@ -19,6 +21,28 @@ class Heartbeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.worker} {self.completed_at}"
+
+
+class WebServer(models.Model):
+    """Machine on which web server processes have answered in the last day, and their release."""
+
+    name = models.CharField(max_length=100, primary_key=True)
+    version = models.CharField(max_length=60)
+    answered_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ReceiptKey(models.Model):
+    """Public half of a key with which this site has signed receipts."""
+
+    id = models.CharField(max_length=16, primary_key=True)
+    public_key = models.BinaryField(max_length=32)
+    used_since = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.id
 
 
 class IdempotencyRecord(models.Model):

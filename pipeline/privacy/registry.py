@@ -144,6 +144,8 @@ CODES = frozenset(
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"
     " pipeline_event.outcome pipeline_event.to_status pipeline_heartbeat.worker"
+    " pipeline_receiptkey.id pipeline_receiptkey.public_key"
+    " pipeline_webserver.name pipeline_webserver.version"
     " pipeline_jobforecast.positions pipeline_jobtemplate.rules"
     " pipeline_pendingdecision.outcome pipeline_pendingdecision.reason"
     " pipeline_idempotencyrecord.headers pipeline_importrefusal.reason pipeline_importrun.ending"

@@ -14,8 +14,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 
 from pipeline.config.receipt_keys import receipt_key_id
+from pipeline.models import ReceiptKey
 
 KEY_BYTES = 32
+RECORD_SECONDS = 3_600.0
 
 
 class PublicKey(NamedTuple):
@@ -46,12 +48,33 @@ def public_receipt_keys() -> list[PublicKey]:
 
     Those derived from secret keys count as earlier ones once RECEIPT_KEY is set.
     """
+    return _public_receipt_keys_of([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS])
+
+
+def passing_receipt_keys() -> list[PublicKey]:
+    """Return the keys that are published only while SECRET_KEY_FALLBACKS has their secret key."""
+    lasting = _public_receipt_keys_of([settings.SECRET_KEY])
+    return [key for key in public_receipt_keys() if key not in lasting]
+
+
+def _public_receipt_keys_of(secret_keys: list[str]) -> list[PublicKey]:
     current = _receipt_key(settings.RECEIPT_KEY, settings.SECRET_KEY)
-    secret_keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     former = [_receipt_key(b"", each) for each in secret_keys]
     raw = [_raw_receipt_key(key.public_key()) for key in (current, *former)]
     raw += settings.RECEIPT_FORMER_KEYS
     return [PublicKey(receipt_key_id(each), each, each == raw[0]) for each in dict.fromkeys(raw)]
+
+
+def record_receipt_key_as_chore() -> float:
+    """Record the current key, so that `doctor` notices if it is forgotten later.
+
+    Returns the seconds until the next time.
+    """
+    key = public_receipt_keys()[0]
+    ReceiptKey.objects.bulk_create(
+        [ReceiptKey(id=key.id, public_key=key.raw)], ignore_conflicts=True
+    )
+    return RECORD_SECONDS
 
 
 @cache

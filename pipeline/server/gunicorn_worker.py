@@ -28,6 +28,8 @@ from tasks.parent import end_with_parent
 
 # How long a stream may take to end when the server stops. Clients that do not read cannot delay it.
 STUCK_SECONDS = 1.0
+# How long to wait until this process has left the list of web servers.
+FAREWELL_SECONDS = 1.0
 # Connections accepted in one turn of the event loop. While threads hold the interpreter, a turn
 # takes about 20 ms, and a crowd would wait in the kernel for one connection a turn.
 ACCEPTED_AT_ONCE = 8
@@ -113,5 +115,6 @@ class LiveWorker(UvicornWorker):
         heartbeats = asyncio.create_task(record_web_server_heartbeats())
         await server.serve(sockets=worker_listeners_for_bursts(self.sockets))
         heartbeats.cancel()
+        await asyncio.wait([heartbeats], timeout=FAREWELL_SECONDS)
         if not server.started:
             sys.exit(Arbiter.WORKER_BOOT_ERROR)

@@ -35,7 +35,7 @@ class Pooler:
 
     def url(self, role: str = "nextinline_app") -> str:
         """Return the address of the site's database through the pooler."""
-        return f"postgres://{role}@127.0.0.1:{self.port}/next_in_line"
+        return f"postgres://{role}@127.0.0.1:{self.port}/nextinline"
 
     @property
     def settings(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ class Pooler:
             cursor = admin.execute("SHOW STATS_TOTALS")
             names = [column.name for column in cursor.description or ()]
             rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-        return sum(int(row["xact_count"]) for row in rows if row["database"] == "next_in_line")
+        return sum(int(row["xact_count"]) for row in rows if row["database"] == "nextinline")
 
 
 def installed_pooler() -> tuple[str, bool]:
@@ -71,7 +71,7 @@ def write_pooler_file(folder: Path, database: str, port: int, *changes: tuple[st
     users, file, text = folder / "userlist.txt", folder / "pgbouncer.ini", FILE.read_text()
     users.write_text('"nextinline_app" ""\n"nextinline_owner" ""\n')
     for old, new in (
-        ("host=127.0.0.1 port=5432 dbname=next_in_line", database),
+        ("host=127.0.0.1 port=5432 dbname=nextinline", database),
         ("listen_port = 6432", f"listen_port = {port}\nstats_users = nextinline_app"),
         ("auth_type = scram-sha-256", "auth_type = trust"),
         ("/etc/pgbouncer/userlist.txt", str(users)),

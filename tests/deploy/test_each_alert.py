@@ -17,7 +17,9 @@ from tests.deploy.test_alerts import FOLDER, RULES
 from tests.support.tools import needed_tool
 
 ALERTS = [rule["alert"] for rule in RULES]
-Course = dict[str, str]  # values every 15 seconds, by series without the prefix "nextinline_"
+# Values every 15 seconds, by series; the site's own without the prefix "nextinline_".
+Course = dict[str, str]
+OF_OTHERS = ("up{", "node_")
 
 
 class Case(NamedTuple):
@@ -43,6 +45,14 @@ def failing(key: str) -> str:
     return f'tasks_failing_seconds{{type="{key}@1"}}'
 
 
+def up(instance: str, job: str = "next-in-line") -> str:
+    return f'up{{job="{job}",instance="{instance}"}}'
+
+
+def disk(kind: str, fstype: str = "ext4") -> str:
+    return f'node_filesystem_{kind}_bytes{{fstype="{fstype}",mountpoint="/",instance="db"}}'
+
+
 def oldest(priority: int) -> str:
     return f'tasks_oldest_pending_seconds{{priority="{priority}"}}'
 
@@ -60,6 +70,36 @@ CASES = {
     "DatabaseDown": Case(
         {'database_up{instance="a"}': "0x120", 'database_up{instance="b"}': "0x120"},
         {'database_up{instance="a"}': "0x120", 'database_up{instance="b"}': "1x120"},
+    ),
+    "WebServerSilent": Case(
+        {up("a"): "1x120", up("b"): "1x9 0x120"},
+        {up("a"): "1x9 0x7 1x120", up("c", "machines"): "0x120"},
+    ),
+    "JobLockHeld": Case(
+        {"job_lock_held_seconds": "0x9 5+15x120"}, {"job_lock_held_seconds": "0x9 12x1 10x120"}
+    ),
+    "SnapshotHeld": Case(
+        {"snapshot_held_transactions": "0+9000x120"},
+        {"snapshot_held_seconds": "600x120", "snapshot_held_transactions": "100000x120"},
+    ),
+    "ReplicationSlotStuck": Case(
+        {"replication_slots_inactive": "1x120"},
+        {"replication_slots_inactive": "1x39 0x120", "replication_slot_retained_bytes": "9e8x120"},
+    ),
+    "WalArchiveFails": Case(
+        {"wal_archive_failing": "0x120", "wal_archive_age_seconds": "0+15x120"},
+        {"wal_archive_failing": "1x19 0x120", "wal_archive_age_seconds": "600x120"},
+    ),
+    "BackupOld": Case(
+        {"backup_age_seconds": "172000+15x120"}, {"backup_age_seconds": "172800x120"}
+    ),
+    "AnchorsLate": Case(
+        {"anchors_age_seconds": "3000+15x120"}, {"anchors_age_seconds": "3600x120"}
+    ),
+    "DiskFull": Case(
+        {disk("avail"): "9x120", disk("size"): "100x120"},
+        {disk("avail"): "11x120", disk("size"): "100x120", disk("avail", "tmpfs"): "0x120"}
+        | {disk("size", "tmpfs"): "100x120"},
     ),
     "DeadlinesLate": Case(
         {"oldest_overdue_seconds": "0+15x120"}, {"oldest_overdue_seconds": "0x9 90x2 60x120"}
@@ -104,7 +144,11 @@ def unit_test(alert: str, course: Course, *, rings: bool) -> dict[str, Any]:
     return {
         "interval": "15s",
         "input_series": [
-            {"series": f"nextinline_{name}", "values": values} for name, values in course.items()
+            {
+                "series": name if name.startswith(OF_OTHERS) else f"nextinline_{name}",
+                "values": values,
+            }
+            for name, values in course.items()
         ],
         "promql_expr_test": [
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import kubernetes_validate
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from pipeline.config import env
+from tests.support.commands import command_blocks
 from tests.support.environment import ROOT
 
 FOLDER = ROOT / "deploy" / "kubernetes"
@@ -119,3 +121,83 @@ def test_pods_have_longer_to_end_than_their_processes_take() -> None:
 
     assert pods()["tasks"]["spec"]["terminationGracePeriodSeconds"] > drain
     assert pods()["web"]["spec"]["terminationGracePeriodSeconds"] >= 8 + 9
+
+
+def applied(command: list[str]) -> list[dict[str, Any]]:
+    """Return the objects that a kubectl command of the page creates, in its order."""
+    if command[1:3] == ["create", "secret"]:
+        namespace = command[command.index("--namespace") + 1]
+        return [{"kind": "Secret", "metadata": {"name": command[4], "namespace": namespace}}]
+    if "--kustomize" in command:
+        listed = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["resources"]
+        files = [FOLDER / name for name in listed]
+    else:
+        files = [ROOT / command[n + 1] for n, word in enumerate(command) if word == "--filename"]
+    return [each for file in files for each in yaml.safe_load_all(file.read_text())]
+
+
+def needs(made: Any, key: str = "") -> set[tuple[str, str]]:
+    """Return kind and name of everything that an object refers to."""
+    kinds = {
+        "configMapRef": "ConfigMap",
+        "configMapKeyRef": "ConfigMap",
+        "secretRef": "Secret",
+        "secretKeyRef": "Secret",
+        "service": "Service",
+    }
+    names = {
+        "namespace": "Namespace",
+        "serviceAccountName": "ServiceAccount",
+        "secretName": "Secret",
+        "claimName": "PersistentVolumeClaim",
+        "serviceName": "Service",
+    }
+    if isinstance(made, list):
+        return {each for item in made for each in needs(item)}
+    if not isinstance(made, dict):
+        return {(names[key], made)} if key in names else set()
+    own = {(kinds[key], made["name"])} if key in kinds else set()
+    return own.union(*(needs(value, name) for name, value in made.items()))
+
+
+def missing(texts: list[str]) -> list[tuple[str, tuple[str, str]]]:
+    """Return what is referred to before it exists, with the first words of the command."""
+    there: set[tuple[str, str]] = set()
+    found = []
+    for text in "".join(texts).replace("\\\n", " ").splitlines():
+        command = shlex.split(text)
+        if command[1] == "wait":
+            [job] = [word.removeprefix("job/") for word in command if word.startswith("job/")]
+            wanted, created = {("Job", job), ("Namespace", command[3])}, set()
+        elif command[1] == "delete":
+            continue
+        else:
+            objects = applied(command)
+            created = {(each["kind"], each["metadata"]["name"]) for each in objects}
+            wanted = needs(objects)
+        # In one command, only the order of its own objects is left to kubectl.
+        found += [(" ".join(command[:3]), each) for each in sorted(wanted - there - created)]
+        there |= created
+    return found
+
+
+def install_commands() -> list[str]:
+    return [text for comment, text in command_blocks() if "this order" in comment]
+
+
+def test_everything_exists_when_a_command_of_the_page_needs_it() -> None:
+    assert len(install_commands()) == 2
+    assert missing(install_commands()) == []
+
+
+def test_a_step_that_comes_too_early_is_noticed() -> None:
+    first, release = install_commands()
+
+    without_settings = release.replace("--filename deploy/kubernetes/settings.yaml", "")
+    assert missing([first, without_settings]) == [
+        ("kubectl apply --filename", ("ConfigMap", "next-in-line"))
+    ]
+    assert ("kubectl create secret", ("Namespace", "next-in-line")) in missing(
+        [first.partition("\n")[2], release]
+    )
+    assert ("Secret", "next-in-line-owner") in [each for _, each in missing([release])]

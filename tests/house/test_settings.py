@@ -12,6 +12,9 @@ EXAMPLE = re.compile(r"^(?:# )?([A-Z][A-Z_]*)=", re.M)
 NOT_HANDED_ON = {
     "POSTGRES_PASSWORD": "`migrate` gets it as a part of MIGRATION_DATABASE_URL",
     "POSTGRES_APP_PASSWORD": "the containers get it as a part of DATABASE_URL",
+    "POSTGRES_USER": "`migrate` gets it as a part of MIGRATION_DATABASE_URL",
+    "POSTGRES_DB": "the containers get it as a part of DATABASE_URL",
+    "SOURCE_COMMIT": "is in the image: an argument of its build",
     "MIGRATION_DATABASE_URL": "for `migrate` alone",
     "DATABASE_DIRECT_URL": "goes with another DATABASE_URL, which compose sets itself",
     "ANCHOR_FILE": "for the task workers alone: the others cannot reach it",

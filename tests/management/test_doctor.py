@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models.functions import Now
 
-from pipeline.models import Heartbeat
+from pipeline.models import Heartbeat, WebServer
 from tasks.models import TaskType, TaskWorker
 from tests.database.test_roles import application, role
 from tests.support import factories
@@ -34,7 +34,8 @@ def _emails_and_anchors_in_order(settings: Any, tmp_path: Path) -> None:
 
 
 def beats() -> None:
-    """Let a worker of each kind be alive."""
+    """Let a web server and a worker of each kind be alive."""
+    WebServer.objects.create(name="one", version="1", answered_at=Now())
     Heartbeat.objects.create(worker="decay", completed_at=Now())
     TaskWorker.objects.create(name="one", slots=2, beat_at=Now())
 

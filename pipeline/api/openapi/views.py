@@ -15,6 +15,28 @@ from rest_framework.response import Response
 from pipeline.api.conditional import conditional_answer
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.document import openapi_document_as_json
+from pipeline.config.release import COMMIT, VERSION
+
+
+class IndexView(Endpoint):
+    """`/`: which release answers, and where its documentation is."""
+
+    authentication_classes = ()
+    documents = True
+
+    def check_throttles(self, request: Request) -> None:
+        """Count nothing: this page reads no database."""
+
+    def get(self, request: Request) -> Response:
+        """Return version, commit (empty if it is unknown) and the documentation's addresses."""
+        return Response(
+            {
+                "version": VERSION,
+                "commit": COMMIT,
+                "documentation": "/api/v1/docs/",
+                "openapi": "/api/v1/openapi.json",
+            }
+        )
 
 
 class DocumentView(Endpoint):

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from pipeline.api.openapi.views import DocsView, DocumentView
+from pipeline.api.openapi.views import DocsView, DocumentView, IndexView
 from pipeline.api.v1 import (
     api_keys,
     applicants,
@@ -36,6 +36,7 @@ from pipeline.api.v1.webhooks import views as webhooks
 _DELIVERIES = "webhooks/<uuid:webhook_id>/deliveries"
 
 urlpatterns = [
+    path("", IndexView.as_view()),
     path("openapi.json", DocumentView.as_view()),
     path("docs/", DocsView.as_view()),
     path("jobs", jobs.Jobs.as_view()),

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipeline.management.doctor import (
+    activity_findings,
     anchor_findings,
     archive_findings,
     background_findings,
@@ -50,6 +51,9 @@ IN_TABLES: dict[str, Check] = {
     "anchors": anchor_findings.anchor_findings,  # in the place of the one above
     "archive": archive_findings.archive_findings,
     "devices": site_findings.site_device_findings,
+    "receipts": site_findings.site_receipt_key_findings,
+    "web servers": background_findings.background_web_server_findings,
+    **activity_findings.CHECKS,
 }
 CAN_BE_SKIPPED = list(dict.fromkeys([*ALWAYS, "email", *IN_DATABASE, *IN_TABLES]))
 

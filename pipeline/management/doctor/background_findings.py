@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+from django.db.models import Q
+from django.db.models.functions import Now
 
 from pipeline.line.event_log import logged_time
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
+from pipeline.models import WebServer
 from pipeline.selectors.health import LastSeen, health_of_decay_worker, health_of_task_worker
 from pipeline.stats.site_gauges import read_site_gauges
 from tasks.stats.site import site_dead_depth, site_open_breakers, site_paused_types
 
 # Longer than any pause of a worker that is being replaced.
 OVERDUE_SECONDS = 60.0
+# Web servers give a sign of life every ten seconds.
+SILENT_SECONDS = 60.0
+MOST_NAMED = 5
 
 WORKERS: dict[str, tuple[Callable[[], LastSeen], str]] = {
     "decay worker": (health_of_decay_worker, "manage.py run_decay"),
@@ -28,6 +36,29 @@ def background_worker_findings() -> Iterator[Finding]:
         else:
             since = f"since {logged_time(seen.at)}" if seen.at else "yet, or not for days"
             yield found_problem(f"No {name} was seen {since}.", f"Start {command}.")
+
+
+def background_web_server_findings() -> Iterator[Finding]:
+    """Check that every web server still answers, and that all run one release."""
+    servers = WebServer.objects.annotate(
+        is_silent=Q(answered_at__lt=Now() - timedelta(seconds=SILENT_SECONDS))
+    ).order_by("name")
+    silent = [each for each in servers if each.is_silent]
+    releases = {each.version for each in servers if not each.is_silent}
+    for each in silent[:MOST_NAMED]:
+        yield found_warning(
+            f"The web server on {each.name} has been silent since {logged_time(each.answered_at)}.",
+            "Start it again. If it was removed for good, this line disappears after a day.",
+        )
+    if len(releases) > 1:
+        yield found_warning(
+            f"Web servers of several releases are running: {', '.join(sorted(releases))}.",
+            "Restart those of the old release.",
+        )
+    if len(servers) > len(silent):
+        yield found_ok(f"Web servers that answer: {len(servers) - len(silent)}.")
+    else:
+        yield found_problem("No web server answers.", "Start gunicorn; see docs/operations.md.")
 
 
 def background_settlement_findings() -> Iterator[Finding]:

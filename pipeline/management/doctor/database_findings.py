@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection, connections
 
 from pipeline.database.binaries import OLDEST_MAJOR
 from pipeline.database.errors import ClusterError
+from pipeline.database.fatal_errors import database_error_advice
 from pipeline.database.instants import database_now
 from pipeline.database.pooler import SESSION, pooler_faults
 from pipeline.database.replica import (
@@ -51,9 +52,10 @@ def database_connection_findings() -> Iterator[Finding]:
             )
             user, megabytes, is_standby, is_read_only = cursor.fetchone()
     except (DatabaseError, ClusterError) as error:
+        advice = database_error_advice(error) or "Start PostgreSQL."
         yield found_problem(
             f"The database cannot be reached: {' '.join(str(error).split())}",
-            "Start PostgreSQL, or correct DATABASE_URL. The rest of the database was not checked.",
+            f"{advice} The rest of the database was not checked.",
         )
         return
     number = connection.connection.info.server_version
@@ -66,7 +68,10 @@ def database_connection_findings() -> Iterator[Finding]:
             "Promote this server, or point DATABASE_URL at the primary.",
         )
     else:
-        yield found_ok(f"{version}, reached as {user}; the database takes {megabytes} MB.")
+        yield found_ok(
+            f"{version}, reached as {user}; the database takes {megabytes} MB."
+            " SQL does not show how much of its disk is free: watch that on its server."
+        )
 
 
 def database_server_findings() -> Iterator[Finding]:
@@ -139,7 +144,7 @@ def database_pooler_findings() -> Iterator[Finding]:
     faults = [
         found_problem(
             f"In DATABASE_URL, {fault}.",
-            "Use deploy/pgbouncer/pgbouncer.ini, or set them on the role; see docs/scaling.md.",
+            "docs/scaling.md says how to set up a pooler and the role.",
         )
         for fault in pooler_faults()
     ]
@@ -199,7 +204,8 @@ def database_role_findings() -> Iterator[Finding]:
             f"Put {owners[0]} into MIGRATION_DATABASE_URL.",
         )
     if role_may_rewrite_log():
-        yield found_warning(
+        is_for_one_machine = settings.EMBEDDED_POSTGRES is not None
+        yield (found_warning if is_for_one_machine else found_problem)(
             "The site's role can rewrite the log, because it owns the tables or is a superuser.",
             "Use two roles: MIGRATION_DATABASE_URL for the owner, DATABASE_URL for the site.",
         )

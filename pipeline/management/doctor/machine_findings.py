@@ -112,7 +112,8 @@ def machine_secret_findings() -> Iterator[Finding]:
         found.append(
             found_warning(
                 f"{len(settings.SECRET_KEY_FALLBACKS)} earlier secret keys are still accepted.",
-                "Remove SECRET_KEY_FALLBACKS 62 days after the change, or now if a key leaked.",
+                "Remove SECRET_KEY_FALLBACKS 62 days after the change, or now if a key leaked; see"
+                " receipts first.",
             )
         )
     yield from found or [found_ok("Keys are long enough, and closed to other users.")]

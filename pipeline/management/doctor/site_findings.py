@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from email.utils import parseaddr
 
@@ -12,7 +13,9 @@ from django.core.mail import EmailMessage, get_connection
 from applicants.models import Device
 from pipeline.config.checks import is_public_site_for_checks
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
+from pipeline.models import ReceiptKey
 from pipeline.push.vapid import is_push_on, vapid_key_id
+from pipeline.receipts.keys import passing_receipt_keys, public_receipt_keys
 
 _SUBJECT = "Next in Line: a test email"
 _TEXT = "manage.py doctor sent this email. If you can read it, the site can send emails."
@@ -94,3 +97,34 @@ def site_device_findings() -> Iterator[Finding]:
         )
     else:
         yield found_ok("Notifications on devices are on, and every device is reached by its key.")
+
+
+def site_receipt_key_findings() -> Iterator[Finding]:
+    """Check that receipts signed with earlier keys verify, and will when a fallback is removed."""
+    used = {key.id: bytes(key.public_key) for key in ReceiptKey.objects.all()}
+    published = {key.id for key in public_receipt_keys()}
+    passing = {
+        key.id: key.raw
+        for key in passing_receipt_keys()
+        if key.id in used or not settings.RECEIPT_KEY
+    }
+    lost = {key_id: raw for key_id, raw in used.items() if key_id not in published}
+    if lost:
+        yield found_problem(
+            f"Saved receipts no longer verify: their keys are forgotten, {', '.join(lost)}.",
+            f"Add {_former_keys_text(lost)} to RECEIPT_FORMER_KEYS. If a key has leaked, leave it"
+            " out, and add --skip receipts.",
+        )
+    if passing:
+        yield found_warning(
+            "Receipts verify only as long as SECRET_KEY_FALLBACKS is set; their keys:"
+            f" {', '.join(passing)}.",
+            f"Before you remove it, add {_former_keys_text(passing)} to RECEIPT_FORMER_KEYS.",
+        )
+    if not (lost or passing):
+        yield found_ok("The keys of receipts are published.")
+
+
+def _former_keys_text(keys: dict[str, bytes]) -> str:
+    """Return public keys as RECEIPT_FORMER_KEYS takes them."""
+    return ",".join(f"{key_id}:{b64encode(raw).decode()}" for key_id, raw in keys.items())

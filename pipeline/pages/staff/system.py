@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from applicants.mail import NOWHERE
 from pipeline.audit.verify import Verdict, verify_job
+from pipeline.config.release import COMMIT, VERSION
 from pipeline.domain.errors import VerifierBusy
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, own_job, require_access
@@ -19,7 +20,6 @@ from pipeline.selectors.health import FRESH, health_of_migrations
 from pipeline.selectors.system import logs_of_system, system_status_for
 
 ROWS = 25
-VERSION = "0.1.0"  # as in pyproject.toml, which a container does not have
 
 
 @require_http_methods(["GET", "POST"])
@@ -63,6 +63,7 @@ def _system_page(
         "is_migrated": health_of_migrations(),
         "mails": "kept" if settings.DEV_MAIL else "nowhere" if is_nowhere else "sent",
         "version": VERSION,
+        "commit": COMMIT,
         "logs": logs.rows,
         "next_url": f"?after={logs.rows[-1].id}" if logs.more else "",
         "first_url": "?" if "after" in request.GET else "",

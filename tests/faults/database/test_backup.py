@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -149,52 +151,141 @@ def as_server() -> tuple[dict[str, Any], pwd.struct_passwd | None]:
     return ({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}), user
 
 
-def test_a_base_backup_and_the_log_since_then_restore_a_moment(
+class Copies:
+    """Servers that are restored from a primary's backups, with the commands of the page."""
+
+    def __init__(self, primary: Installation, folder: Path) -> None:
+        self.primary, self.folder, self.backups = primary, folder, folder / "backups"
+        self.identity, self.user = as_server()
+        self.at = {"backups": str(self.backups)}
+        self._make_folder(self.backups)
+
+    def _make_folder(self, place: Path) -> None:
+        place.mkdir()
+        if self.user:
+            os.chown(place, self.user.pw_uid, self.user.pw_gid)
+
+    def on(self, installation: Installation, name: str, **replaced: str) -> str:
+        script = commands(name, **replaced)
+        return installation.run(script, cwd=self.folder, **self.identity)
+
+    def moment(self) -> tuple[int, str]:
+        """Note the present moment and its number of events, keep its anchors, and go on."""
+        events = self.primary.ask(EVENTS)
+        moment = self.primary.ask("SELECT clock_timestamp()::text")
+        for name in ("anchors.jsonl", "anchor_key.pub"):
+            shutil.copy(self.folder / name, self.backups)
+        time.sleep(0.1)
+        self.primary.move_on(f"after{events}")
+        return events, moment
+
+    def archived(self, name: str = "archive") -> set[str]:
+        return {path.name for path in (self.backups / name).iterdir()}
+
+    @contextmanager
+    def restored(self, name: str, moment: str) -> Iterator[tuple[Installation, Path]]:
+        """Restore a moment as the page says; the socket of this server is in its own folder."""
+        data = self.folder / name / "restored"
+        self._make_folder(data.parent)
+        # The settings of our embedded server are beside its data; a restored one needs as many
+        # connections, and a socket of its own.
+        (data.parent / "embedded.conf").write_text(
+            "listen_addresses = ''\nmax_connections = 200\n"
+            f"unix_socket_directories = '{data.parent}'\nport = {PORT}\n"
+        )
+        programs = Path(self.primary.environment["PATH"].split(":")[0])
+        copy = Installation(data.parent, self.folder, programs)
+        self.on(copy, "restore-moment", **self.at, data=str(data), moment=moment)
+        try:
+            eventually_promoted(copy)
+            yield copy, data
+        finally:
+            copy.run(f"pg_ctl -D {data} -m immediate stop", cwd=self.folder, **self.identity)
+
+
+def test_a_moment_is_restored_in_a_rehearsal_and_again_in_earnest(
     primary: Installation, folder: Path
 ) -> None:
-    identity, user = as_server()
-    backups, data = folder / "backups", folder / "server" / "restored"
-    for place in (backups, data.parent):
-        place.mkdir()
-        if user:
-            os.chown(place, user.pw_uid, user.pw_gid)
-    at = {"backups": str(backups)}
-    primary.run(commands("archive", **at), cwd=folder, **identity)
+    copies = Copies(primary, folder)
+    copies.on(primary, "archive", **copies.at)
     restart(folder / "primary")
-    primary.run(commands("base-backup", **at), cwd=folder, **identity)
+    copies.on(primary, "base-backup", **copies.at)
     primary.move_on("archived")
-    kept, moment = primary.ask(EVENTS), primary.ask("SELECT clock_timestamp()::text")
-    (folder / "anchors.jsonl").rename(folder / "of-the-moment.jsonl")
-    time.sleep(0.1)
-    primary.run('psql "$SUPERUSER_URL" -qc "DROP TABLE pipeline_throttle"', **identity)
-    primary.move_on("mistaken")
-    primary.run(commands("switch-log"), **identity)
-    Cluster(folder / "primary").server.stop()
+    kept, moment = copies.moment()
+    copies.on(primary, "switch-log")
 
-    # The settings of our embedded server are beside its data; a restored one needs as many
-    # connections, and a socket of its own.
-    (data.parent / "embedded.conf").write_text(
-        "listen_addresses = ''\nmax_connections = 200\n"
-        f"unix_socket_directories = '{data.parent}'\nport = {PORT}\n"
-    )
-    restored = Installation(data.parent, folder, Path(primary.environment["PATH"].split(":")[0]))
-    recover = commands("restore-moment", **at, data=str(data), moment=moment)
-    restored.run(recover, cwd=folder, **identity)
-    try:
-        eventually_promoted(restored)
-
-        (folder / "of-the-moment.jsonl").rename(folder / "anchors.jsonl")
-        shutil.copy(folder / "anchors.jsonl", backups)
-        shutil.copy(folder / "anchor_key.pub", backups)
-        said = restored.run(commands("verify-restored", **at))
-
-        assert restored.ask(EVENTS) == kept
-        assert restored.ask("SELECT to_regclass('pipeline_throttle') IS NOT NULL") is True
+    # The rehearsal, while the site runs: it writes, but nothing into the live server's archive.
+    with copies.restored("rehearsal", moment) as (copy, _):
+        said = copy.run(commands("verify-restored", **copies.at))
+        assert copy.ask(EVENTS) == kept
         assert "All is well" in said
         assert "The logs agree with all" in said
-        restored.move_on("afterwards")
+        before = copies.archived()
+        copy.move_on("rehearsed")
+        copy.ask("SELECT pg_switch_wal()::text")
+        time.sleep(2)  # an archiver would take the file at once
+        assert copy.ask("SHOW archive_mode") == "off"
+        assert [name for name in copies.archived() - before if name[:8] != "00000001"] == []
+
+    # The restore, from the same base, to a moment after the rehearsal.
+    kept, moment = copies.moment()
+    primary.run('psql "$SUPERUSER_URL" -qc "DROP TABLE pipeline_throttle"', **copies.identity)
+    primary.move_on("mistaken")
+    copies.on(primary, "switch-log")
+    Cluster(folder / "primary").server.stop()
+    with copies.restored("server", moment) as (copy, data):
+        said = copy.run(commands("verify-restored", **copies.at))
+        assert copy.ask(EVENTS) == kept
+        assert copy.ask("SELECT to_regclass('pipeline_throttle') IS NOT NULL") is True
+        assert "All is well" in said
+        assert "The logs agree with all" in said
+
+        before = copies.archived()
+        copies.on(copy, "go-live", **copies.at, data=str(data))
+        copy.move_on("afterwards")
+        copies.on(copy, "switch-log")
+        assert copies.archived() == before
+        assert any(name.startswith("00000002") for name in copies.archived("archive-2"))
+        assert copy.ask("SELECT count(*)::int FROM pipeline_heartbeat WHERE worker = 'backup'") == 1
+
+    copies.on(primary, "remove-old", **copies.at)
+    assert copies.archived() < before
+
+
+def test_doctor_knows_the_backup_and_the_archive(folder: Path, programs: Path) -> None:
+    cluster = Cluster(folder / "primary", fsync="off", wal_level="replica")
+    cluster.ensure()
+    primary = Installation(cluster.socket_dir, folder, programs)
+    copies = Copies(primary, folder)
+    try:
+        primary.run("python manage.py migrate -v0")
+        copies.on(primary, "archive", **copies.at)
+        restart(folder / "primary")
+        copies.on(primary, "switch-log")
+        eventually_archived(primary, "last_archived_time IS NOT NULL")
+        copies.on(primary, "base-backup", **copies.at)
+        good = doctor_levels(primary)
     finally:
-        restored.run(f"pg_ctl -D {data} -m immediate stop", cwd=folder, **identity)
+        cluster.release()
+        clean_up(folder / "primary")
+
+    assert (good["WAL archive"][0], good["backup"][0]) == ("ok", "ok")
+    assert "archived" in good["WAL archive"][1]
+
+
+def doctor_levels(installation: Installation) -> dict[str, tuple[str, str]]:
+    """Return level and message of each check's last finding; workers are missing."""
+    said = installation.run("python manage.py doctor --json 2> /dev/null", fails=True)
+    rows = json.loads(said)["findings"]
+    return {row["check"]: (row["level"], row["message"]) for row in rows}
+
+
+def eventually_archived(installation: Installation, condition: str) -> None:
+    for _ in range(300):
+        if installation.ask(f"SELECT {condition} FROM pg_stat_archiver"):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"never: {condition}")
 
 
 def restart(base: Path) -> None:

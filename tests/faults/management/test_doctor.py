@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from pipeline.management.doctor import address_findings
 from pipeline.management.doctor.address_findings import (
@@ -18,7 +19,7 @@ from pipeline.management.doctor.address_findings import (
 )
 from pipeline.management.doctor.findings import Level
 from tests.support.commands import commands
-from tests.support.environment import ROOT, process_environment
+from tests.support.environment import ROOT, process_environment, url_of
 from tests.support.server import serving
 from tests.support.smtp import free_port
 from tests.support.wrong_clock import wrong_clock
@@ -134,3 +135,33 @@ def test_what_proxies_do_to_a_request_is_judged(settings: Any) -> None:
     assert (shared[0], "share one rate limit" in shared[1]) == (Level.PROBLEM, True)
     assert (forged[0], "can choose the address" in forged[1]) == (Level.PROBLEM, True)
     assert perhaps[0] is Level.WARNING
+
+
+def test_before_anything_is_migrated_the_answer_is_to_migrate() -> None:
+    name = f"{connection.settings_dict['NAME']}_empty"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+    try:
+        empty = url_of(connection.settings_dict | {"NAME": name})
+        unknown = url_of(connection.settings_dict | {"USER": "nobody_yet"})
+        of_tables = advice_of_doctor(process_environment(DATABASE_URL=empty))
+        of_role = advice_of_doctor(process_environment(DATABASE_URL=unknown))
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE {name}")
+
+    assert "Run manage.py migrate." in of_tables["migrations"]
+    assert of_role["database"].startswith("Run manage.py migrate with MIGRATION_DATABASE_URL")
+
+
+def advice_of_doctor(environment: dict[str, str]) -> dict[str, str]:
+    """Return the advice of each check."""
+    run = subprocess.run(
+        [sys.executable, "manage.py", "doctor", "--json"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {row["check"]: row["advice"] for row in json.loads(run.stdout)["findings"]}

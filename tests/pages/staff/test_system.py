@@ -12,8 +12,8 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from jobs.models import Company, Role, User
+from pipeline.config.release import VERSION
 from pipeline.models import Heartbeat
-from pipeline.pages.staff.system import VERSION
 from tasks.models import TaskWorker
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
