@@ -124,7 +124,9 @@ class DatabaseGauges:
 
     def snapshot_transactions(self) -> int:
         """Return how many transactions the oldest snapshot or slot holds back."""
-        return max((0, *(each.held_back for each in (*self.transactions, *self.slots))))
+        by_transactions = (each.held_back for each in self.transactions)
+        by_slots = (each.held_back for each in self.slots)
+        return max((0, *by_transactions, *by_slots))
 
     def seconds_since(self, at: datetime | None) -> float | None:
         """Return the seconds from then to the database's present; None for None."""
