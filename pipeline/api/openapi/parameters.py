@@ -50,8 +50,8 @@ def fields_parameter(row: type[Any]) -> Parameter:
     """Return the parameter for the fields of an object, or of each row of a list."""
     return describe_names_parameter(
         "fields",
-        "Only these fields of each object. The others are left out, although its type requires"
-        " them.",
+        "Only these fields of each object. The others are left out, so the answer does not fit the"
+        " schema below, which requires them: with a generated client, read the body as plain JSON.",
         get_type_hints(row),
     )
 
