@@ -225,6 +225,9 @@ def test_an_answers_codes_are_open_and_a_requests_closed() -> None:
         for content in operation.get("requestBody", {}).get("content", {}).values():
             asked |= {*closed_codes(content["schema"], operation["operationId"], set())}
 
+    for sent in document()["webhooks"].values():
+        body = sent["post"]["requestBody"]["content"]["application/json"]["schema"]
+        closed += closed_codes(body, "webhook", seen)
     # A log verifies or not: there is no third answer.
     assert closed == ["Verdict.chain: ['ok', 'broken']"]
     assert any(each.startswith("DecisionIn.outcome") for each in asked)

@@ -60,6 +60,8 @@ class Types:
         if origin is dict:
             values = {} if arguments[1] is Any else self.schema_of(arguments[1])
             return {"type": "object", "additionalProperties": values}
+        if hint is NoneType:
+            return {"type": "null"}
         schema = {} if hint is Any else dict(resolve_type_hint(hint))
         return schema | {"format": "int64"} if schema.get("type") == "integer" else schema
 

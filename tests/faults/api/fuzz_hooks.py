@@ -9,6 +9,8 @@ from typing import Any
 import schemathesis
 from hypothesis import strategies
 
+from tests.support.closed_schemas import close_schemas
+
 _INSIDES = re.compile(r"Traceback|File \"|psycopg|SELECT |INSERT |pipeline_|jobs_job|relation \"")
 # A company reads how its own tasks failed.
 _OWN_TRACEBACK = re.compile(r'"traceback":\s*"(?:[^"\\]|\\.)*"')
@@ -20,25 +22,12 @@ schemathesis.openapi.format("email", strategies.builds("{}@{}.example.org".forma
 @schemathesis.hook
 def before_load_schema(context: Any, raw_schema: dict[str, Any]) -> None:
     """Answers are held to exactly the fields and codes that the document names."""
-    for schema in raw_schema["components"]["schemas"].values():
-        if schema.get("type") == "object" and "properties" in schema:
-            schema["additionalProperties"] = False
-            for field in schema["properties"].values():
-                _close_codes(field)
+    close_schemas(raw_schema["components"]["schemas"])
     for methods in raw_schema["paths"].values():  # without some fields, an answer is not whole
         for operation in methods.values():
             operation["parameters"] = [
                 each for each in operation["parameters"] if each["name"] != "fields"
             ]
-
-
-def _close_codes(field: dict[str, Any]) -> None:
-    """Leave out the codes that may be added later: this site has none of them."""
-    known = [each for each in field.get("anyOf", []) if each != {"type": "string"}]
-    if any("enum" in each or "$ref" in each for each in known):
-        field["anyOf"] = known
-    if "items" in field:
-        _close_codes(field["items"])
 
 
 @schemathesis.check
