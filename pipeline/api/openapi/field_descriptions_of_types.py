@@ -62,6 +62,7 @@ OF_TYPES = {
     "job itself.",
     "Place.application_id": "The application that has this place.",
     "Receipt.application": "The id of the application.",
+    "Receipt.test": "True in a sandbox, where a receipt proves nothing about a real line.",
     "ReinstatementIn.note": "Free text, stored beside the log, where it can be erased.",
     "ReportDay.acknowledged": "Seats acknowledged.",
     "ReportDay.applied": "Applications made.",
