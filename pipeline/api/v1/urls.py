@@ -131,6 +131,7 @@ urlpatterns = [
     path(f"{_DELIVERIES}/<uuid:delivery_id>", webhooks.OneDelivery.as_view()),
     path(f"{_DELIVERIES}/<uuid:delivery_id>/redeliver", webhooks.Redeliver.as_view()),
     path("test/clock", sandbox.SandboxClock.as_view()),
+    path("test/reset", sandbox.ResetSandbox.as_view()),
     path("test/clock/advance", sandbox.AdvanceSandboxClock.as_view()),
     path("companies/me", companies.OwnCompany.as_view()),
     path("companies/me/idle-seats", idle_seats.IdleSeatsOfCompany.as_view()),
