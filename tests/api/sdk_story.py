@@ -140,6 +140,8 @@ async def read_line(
         time.sleep(0.1)
     seen["feed"] = [each["event"] for each in everything]
     seen["whose"] = [(each["application"] or {}).get("external_id") for each in everything]
+    changes = [page async for page in company.events.changes()]
+    seen["changes"] = [each["kind"] for page in changes for each in page["data"]]
     await leave(base_url, company, ole)
     later: list[Any] = []
     for _ in range(LOOKS):

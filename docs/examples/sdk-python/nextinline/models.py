@@ -9,7 +9,7 @@ ActorKind: TypeAlias = Literal['APPLICANT', 'COMPANY', 'SYSTEM']
 
 
 class ActorRef(TypedDict):
-    kind: ActorKind
+    kind: ActorKind | str
     id: str | None
 
 
@@ -31,6 +31,9 @@ class ApplicationChangeIn(TypedDict):
 
 
 ApplicationStatus: TypeAlias = Literal['WAITLIST', 'PENDING_ACKNOWLEDGMENT', 'ACTIVE', 'INACTIVE']
+
+
+ChangeKind: TypeAlias = Literal['JOB_CHANGED', 'JOB_DELETED', 'PLANNED_SEATS_CHANGED', 'APPLICATION_CHANGED', 'APPLICATION_ERASED', 'WEBHOOK_SWITCHED_OFF']
 
 
 class Clock(TypedDict):
@@ -187,9 +190,9 @@ class NewWebhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended'] | str]
     is_active: bool
-    off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
+    off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | str | None
     off_at: str | None
     failures: int
     last_success_at: str | None
@@ -251,7 +254,7 @@ class PersonPage(TypedDict):
 
 class Place(TypedDict):
     application_id: str
-    status: ApplicationStatus
+    status: ApplicationStatus | str
     verified: bool
     position: int | None
     decay_count: int
@@ -332,16 +335,7 @@ class PreacceptanceIn(TypedDict):
     accept_until: str | None
 
 
-class Problem(TypedDict):
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_CONTESTED', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'CONTEST_ANSWERED', 'CONTEST_TOO_LATE', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'LOG_ARCHIVED', 'NOT_CONTESTABLE', 'NOT_DEFERRABLE', 'NOT_PASSABLE', 'NOT_PREACCEPTABLE', 'NOT_REINSTATABLE', 'PERSON_ERASED', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
-    request_id: str | None
-    errors: list[FieldError]
-    existing_id: str | None
-    error: ErrorEnvelope
+ProblemCode: TypeAlias = Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_CONTESTED', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'CONTEST_ANSWERED', 'CONTEST_TOO_LATE', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'LOG_ARCHIVED', 'NOT_CONTESTABLE', 'NOT_DEFERRABLE', 'NOT_PASSABLE', 'NOT_PREACCEPTABLE', 'NOT_REINSTATABLE', 'PERSON_ERASED', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
 
 
 class Rate(TypedDict):
@@ -358,8 +352,8 @@ class Receipt(TypedDict):
     issuer: str
     job: str
     application: str
-    status: ApplicationStatus
-    outcome: Outcome | None
+    status: ApplicationStatus | str
+    outcome: Outcome | str | None
     order_key: OrderKey | None
     position: int | None
     people_waiting: int
@@ -370,6 +364,7 @@ class Receipt(TypedDict):
     log_digest: str
     policy_version: int
     issued_at: str
+    test: bool
     key: str
     signature: str
 
@@ -407,6 +402,15 @@ class RequestRecord(TypedDict):
 class RequestRecordPage(TypedDict):
     data: list[RequestRecord]
     next_cursor: str | None
+
+
+class ResetIn(TypedDict):
+    company_id: str
+
+
+class Sandbox(TypedDict):
+    company_id: str
+    created_at: str
 
 
 Scope: TypeAlias = Literal['read', 'write', 'applicant-tokens']
@@ -456,7 +460,7 @@ class Summary(TypedDict):
 
 
 class TaskActor(TypedDict):
-    kind: Literal['key', 'member', 'schedule', 'worker', 'system']
+    kind: Literal['key', 'member', 'schedule', 'worker', 'system'] | str
     id: str | None
     name: str
 
@@ -482,11 +486,19 @@ class TaskError(TypedDict):
 class TaskEvent(TypedDict):
     id: int
     task_id: str
-    kind: Literal['enqueued', 'started', 'progress', 'emitted', 'succeeded', 'failed', 'retry_scheduled', 'returned', 'lease_lost', 'cancel_requested', 'cancelled', 'dead', 'replayed', 'discarded']
+    kind: Literal['enqueued', 'started', 'progress', 'emitted', 'succeeded', 'failed', 'retry_scheduled', 'returned', 'lease_lost', 'cancel_requested', 'cancelled', 'dead', 'replayed', 'discarded'] | str
     at: str
     attempt: int
     actor: TaskActor
     data: Any
+
+
+class TaskEventData(TypedDict):
+    company_id: str
+    task_id: str
+    task_type: str
+    attempt: int
+    event: Literal['started', 'succeeded', 'failed', 'dead', 'cancelled', 'discarded'] | str
 
 
 class TaskEventPage(TypedDict):
@@ -594,13 +606,32 @@ class TaskType(TypedDict):
     allowed: bool
     paused: bool
     paused_by: TaskActor | None
-    breaker: Literal['CLOSED', 'OPEN']
+    breaker: Literal['CLOSED', 'OPEN'] | str
     breaker_changed_at: str | None
 
 
 class TaskTypes(TypedDict):
     data: list[TaskType]
     next_cursor: str | None
+
+
+class TaskWebhook(TypedDict):
+    test: NotRequired[Literal[True]]
+    type: Literal['task.started', 'task.succeeded', 'task.failed', 'task.ended'] | str
+    timestamp: str
+    data: TaskEventData
+
+
+class TestEventData(TypedDict):
+    company_id: str
+    endpoint_id: str
+
+
+class TestWebhook(TypedDict):
+    test: NotRequired[Literal[True]]
+    type: Literal['webhook.test'] | str
+    timestamp: str
+    data: TestEventData
 
 
 class Token(TypedDict):
@@ -631,9 +662,9 @@ class Webhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended'] | str]
     is_active: bool
-    off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
+    off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | str | None
     off_at: str | None
     failures: int
     last_success_at: str | None
@@ -663,8 +694,8 @@ class WebhookChangeIn(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
-    state: Literal['PENDING', 'DELIVERED', 'FAILED']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test'] | str
+    state: Literal['PENDING', 'DELIVERED', 'FAILED'] | str
     attempts: int
     next_attempt_at: str | None
     finished_at: str | None
@@ -693,7 +724,7 @@ class ApiKey(TypedDict):
     id: str
     hint: str
     name: str
-    scopes: list[Scope]
+    scopes: list[Scope | str]
     created_at: str
     last_used_at: str | None
     revoked_at: str | None
@@ -703,6 +734,29 @@ class ApiKey(TypedDict):
 class ApiKeyPage(TypedDict):
     data: list[ApiKey]
     next_cursor: str | None
+
+
+class ApplicationEventData(TypedDict):
+    planned_seats_id: NotRequired[str]
+    accepted_until: NotRequired[str]
+    accept_until: NotRequired[str]
+    not_before: NotRequired[str]
+    pass_next: NotRequired[bool]
+    company_id: str
+    job_id: str
+    application_id: str
+    seq: int
+    chain_head: str
+    event: EventName | str
+    status: ApplicationStatus | str | None
+    outcome: Outcome | str | None
+
+
+class ApplicationWebhook(TypedDict):
+    test: NotRequired[Literal[True]]
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered'] | str
+    timestamp: str
+    data: ApplicationEventData
 
 
 class ClockAdvance(TypedDict):
@@ -719,7 +773,7 @@ class Company(TypedDict):
     id: str
     name: str
     created_at: str
-    scopes: list[Scope] | None
+    scopes: list[Scope | str] | None
     key_id: str | None
 
 
@@ -734,8 +788,8 @@ class Contest(TypedDict):
     answer_by: str
     is_overdue: bool
     answered_at: str | None
-    answer: ContestAnswer | None
-    reason: ContestReason | None
+    answer: ContestAnswer | str | None
+    reason: ContestReason | str | None
     answer_text: str | None
     answer_seq: int | None
     server_time: str
@@ -747,8 +801,8 @@ class ContestPage(TypedDict):
 
 
 class Decision(TypedDict):
-    outcome: Outcome
-    reason: Reason | None
+    outcome: Outcome | str
+    reason: Reason | str | None
     note: str | None
     actor: ActorRef
     seq: int
@@ -761,7 +815,7 @@ class Email(TypedDict):
     title: str
     seq: int
     repetition: int
-    state: EmailState
+    state: EmailState | str
     problem: str | None
     problem_detail: str | None
     may_repeat: bool
@@ -778,7 +832,7 @@ class FullTask(TypedDict):
     id: str
     type: str
     version: int
-    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED']
+    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED'] | str
     type_paused: bool
     priority: int
     attempt: int
@@ -800,8 +854,8 @@ class FullTask(TypedDict):
 class FullWebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
-    state: Literal['PENDING', 'DELIVERED', 'FAILED']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test'] | str
+    state: Literal['PENDING', 'DELIVERED', 'FAILED'] | str
     attempts: int
     next_attempt_at: str | None
     finished_at: str | None
@@ -833,7 +887,7 @@ class Job(TypedDict):
     title: str
     description: str
     location: str
-    status: JobStatus
+    status: JobStatus | str
     capacity: int
     active_count: int
     pending_count: int
@@ -863,6 +917,18 @@ class JobChangeIn(TypedDict):
     draw_at: NotRequired[str]
 
 
+class JobEventData(TypedDict):
+    planned_seats_id: NotRequired[str]
+    company_id: str
+    job_id: str
+    application_id: None
+    seq: int
+    chain_head: str
+    event: EventName | str
+    status: JobStatus | str | None
+    outcome: None
+
+
 class JobIn(TypedDict):
     title: str
     description: NotRequired[str]
@@ -880,11 +946,18 @@ class JobPage(TypedDict):
     next_cursor: str | None
 
 
+class JobWebhook(TypedDict):
+    test: NotRequired[Literal[True]]
+    type: Literal['job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn'] | str
+    timestamp: str
+    data: JobEventData
+
+
 class Line(TypedDict):
     job_id: str
     as_of: str
     seq: int
-    status: JobStatus
+    status: JobStatus | str
     capacity: int
     policy: Policy
     active: list[Place]
@@ -898,7 +971,7 @@ class NewApiKey(TypedDict):
     id: str
     hint: str
     name: str
-    scopes: list[Scope]
+    scopes: list[Scope | str]
     created_at: str
     last_used_at: str | None
     revoked_at: str | None
@@ -910,7 +983,7 @@ class NewTask(TypedDict):
     id: str
     type: str
     version: int
-    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED']
+    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED'] | str
     type_paused: bool
     priority: int
     attempt: int
@@ -932,6 +1005,18 @@ class NewTasks(TypedDict):
     data: list[NewTask]
 
 
+class Problem(TypedDict):
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: ProblemCode | str
+    request_id: str | None
+    errors: list[FieldError]
+    existing_id: str | None
+    error: ErrorEnvelope
+
+
 class ReportWeek(TypedDict):
     events: int
     applied: int
@@ -949,7 +1034,7 @@ class ReportWeek(TypedDict):
     seats_held_at_start: int
     seats_held_at_end: int
     capacity_at_end: int
-    status_at_end: JobStatus
+    status_at_end: JobStatus | str
     seconds_to_acknowledge: Spread
     seconds_to_promotion: Spread
     seat_seconds: SeatSeconds
@@ -961,7 +1046,7 @@ class Task(TypedDict):
     id: str
     type: str
     version: int
-    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED']
+    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED'] | str
     type_paused: bool
     priority: int
     attempt: int
@@ -1005,9 +1090,9 @@ class Application(TypedDict):
     id: str
     job: JobRef
     applicant: ApplicantRef
-    status: ApplicationStatus
+    status: ApplicationStatus | str
     verified: bool
-    outcome: Outcome | None
+    outcome: Outcome | str | None
     position: int | None
     people_waiting: int
     decay_count: int
@@ -1040,15 +1125,30 @@ class Applications(TypedDict):
     total: Total | None
 
 
+class Change(TypedDict):
+    id: str
+    kind: ChangeKind | str
+    job_id: str | None
+    application_id: str | None
+    webhook_id: str | None
+    at: str
+    application: Application | None
+
+
+class Changes(TypedDict):
+    data: list[Change]
+    next_cursor: str
+
+
 class Event(TypedDict):
     seq: int
     id: str
     job_id: str
     application_id: str | None
-    event: EventName
-    from_status: ApplicationStatus | JobStatus | None
-    to_status: ApplicationStatus | JobStatus | None
-    outcome: Outcome | None
+    event: EventName | str
+    from_status: ApplicationStatus | JobStatus | str | None
+    to_status: ApplicationStatus | JobStatus | str | None
+    outcome: Outcome | str | None
     actor: ActorRef
     cause_seq: int | None
     policy_version: int
@@ -1082,10 +1182,10 @@ class ToldEvent(TypedDict):
     id: str
     job_id: str
     application_id: str | None
-    event: EventName
-    from_status: ApplicationStatus | JobStatus | None
-    to_status: ApplicationStatus | JobStatus | None
-    outcome: Outcome | None
+    event: EventName | str
+    from_status: ApplicationStatus | JobStatus | str | None
+    to_status: ApplicationStatus | JobStatus | str | None
+    outcome: Outcome | str | None
     actor: ActorRef
     cause_seq: int | None
     policy_version: int
