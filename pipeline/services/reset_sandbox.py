@@ -9,6 +9,7 @@ from django.db import transaction
 
 from jobs.errors import CompanyNotFound
 from jobs.models import ApiKey, Company, Job
+from jobs.sandboxes import lock_sandbox
 from pipeline.domain.errors import NotASandbox
 from pipeline.domain.states import Actor
 from pipeline.models import PortalToken, WebhookEndpoint
@@ -34,8 +35,7 @@ def reset_sandbox(*, company_id: UUID, meant: UUID, actor: Actor) -> Company:
             raise CompanyNotFound
         return sandbox
     # Of two resets, the later one waits here and finds that the earlier one has done it.
-    live = Company.objects.select_for_update(no_key=True).get(id=sandbox.sandbox_of_id)
-    sandbox = Company.objects.select_for_update(no_key=True).get(id=company_id)
+    live, sandbox = lock_sandbox(sandbox)
     if sandbox.sandbox_of_id != live.id:
         return Company.objects.get(sandbox_of=live)
     if not sandbox.clock_offset_seconds and not Job.objects.filter(company=sandbox).exists():
