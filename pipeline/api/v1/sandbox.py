@@ -8,15 +8,15 @@ from uuid import UUID
 
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import UUIDField
 
+from jobs.errors import CompanyNotFound
 from pipeline.api.access import authorize_company
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.problem_types import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX, NOT_FOUND
-from pipeline.api.v1.fields import Shape, Whole
+from pipeline.api.v1.fields import Shape, Text, Whole
 from pipeline.domain.errors import NotASandbox
 from pipeline.domain.permissions import Action
 from pipeline.line.company_clock import read_company_clock
@@ -34,7 +34,7 @@ class ClockAdvanceIn(Shape):
 class ResetIn(Shape):
     """The sandbox that is meant, so that a repeated request cannot empty the next one."""
 
-    company_id = UUIDField()
+    company_id = Text(max_length=36)
 
 
 class SandboxOut(TypedDict):
@@ -136,7 +136,10 @@ class ResetSandbox(Endpoint):
     def post(self, request: Request) -> Response:
         """Put an empty sandbox with the live clock in the place of this one."""
         caller = _caller_in_sandbox(request, Action.RESET_SANDBOX)
-        meant = endpoint_body(request, ResetIn)["company_id"]
+        try:
+            meant = UUID(endpoint_body(request, ResetIn)["company_id"])
+        except ValueError:
+            raise CompanyNotFound from None
         sandbox = reset_sandbox(company_id=caller.company_id, meant=meant, actor=caller.actor)
         answer: SandboxOut = {"company_id": sandbox.id, "created_at": sandbox.created_at}
         return Response(answer)

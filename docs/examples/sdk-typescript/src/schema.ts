@@ -5806,11 +5806,10 @@ export interface components {
         /**
          * @description The sandbox that is meant, so that a repeated request cannot empty the next one.
          * @example {
-         *       "company_id": "019a3c5e-7f00-7000-8000-000000000001"
+         *       "company_id": "text"
          *     }
          */
         ResetIn: {
-            /** Format: uuid */
             company_id: string;
         };
         /**
