@@ -6,6 +6,9 @@ from __future__ import annotations
 class CompanyNotFound(Exception):
     """There is no company with that id."""
 
+    def __str__(self) -> str:
+        return "There is no such company."
+
 
 class ApiKeyNotFound(Exception):
     """The company has no such key."""

@@ -57,7 +57,8 @@ class Company(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     # Members without a passkey or an authenticator app cannot act for the company.
     requires_second_step = models.BooleanField(default=False, db_default=False)
-    # The live company whose sandbox this is. Its members are those of the live company.
+    # The live company whose sandbox this is. Its members are those of the live company. A sandbox
+    # that was reset is kept, out of reach, as that of the one that took its place.
     sandbox_of: models.OneToOneField[Company | None, Company | None] = models.OneToOneField(
         "self", models.PROTECT, null=True, related_name="sandbox"
     )

@@ -43,3 +43,16 @@ def find_or_create_sandbox(company_id: UUID) -> Company:
         ids = {"company": str(company_id), "sandbox": str(sandbox.id)}
         security.info("sandbox.created", extra=ids)
     return sandbox
+
+
+def lock_sandbox(sandbox: Company) -> tuple[Company, Company]:
+    """Lock a sandbox and the company that it belongs to, that one first, and return both anew.
+
+    While this waited, the sandbox may have been reset: then it belongs to another one. Raises
+    CompanyNotFound if it is none.
+    """
+    if sandbox.sandbox_of_id is None:
+        raise CompanyNotFound
+    locked = Company.objects.select_for_update(no_key=True)
+    over = locked.get(id=sandbox.sandbox_of_id)
+    return over, locked.get(id=sandbox.id)

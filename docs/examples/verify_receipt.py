@@ -19,6 +19,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 FIRST_DIGEST = bytes(32)
+LEEWAY = timedelta(minutes=5)  # by which this machine's clock may be slow
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that leave a place where it is, and what they leave as it was besides.
 KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
@@ -75,6 +77,8 @@ def verify(keys: dict[str, Ed25519PublicKey], named: Named, rows: list[Facts]) -
         else:
             genuine.append((name, receipt))
             proofs.append(f"{name}: signed by {receipt['issuer']} for event {receipt['seq']}")
+            if problem := rehearsal(receipt):
+                problems.append(f"{name}: {problem}")
     genuine.sort(key=lambda each: each[1]["seq"])
     problems += contradictions(genuine, with_log=bool(rows))
     if rows and genuine:
@@ -96,6 +100,17 @@ def forgery(keys: dict[str, Ed25519PublicKey], receipt: Facts) -> str:
         key.verify(base64.b64decode(str(receipt.get("signature"))), canonical(signed))
     except (InvalidSignature, ValueError):
         return f"forged or changed: the key {receipt['key']} did not sign this"
+    return ""
+
+
+def rehearsal(receipt: Facts) -> str:
+    """Say why a genuine receipt proves nothing about a real line; nothing, if it may."""
+    if receipt.get("test"):
+        return "it is of a sandbox, where a company tries things out, not of a real line"
+    issued_at = datetime.fromisoformat(receipt["issued_at"].replace("Z", "+00:00"))
+    if issued_at > datetime.now(UTC) + LEEWAY:
+        when = f"it says that it was signed at {receipt['issued_at']}, which is still to come"
+        return f"{when}: it is of a sandbox, or your clock is slow"
     return ""
 
 
@@ -191,6 +206,8 @@ class Line:
     def take(self, row: Facts) -> None:
         """Follow the line through one more event."""
         who, seq = row["application"], row["seq"]
+        if row["event"] == "CLOCK_ADVANCED":
+            self.problems.append(f"event {seq} moved the clock: this is a sandbox, no real line")
         if who is None:
             self.take_draw(row)
             self.job = row["data"]

@@ -61,6 +61,14 @@ def choice_parameter(request: Request, name: str, choices: type[Choice]) -> Choi
         refuse_parameter(name, f"Must be one of {', '.join(each.value for each in choices)}.")
 
 
+def feed_start_parameter(request: Request) -> str:
+    """Return where a feed without a cursor begins: `beginning` or `now`."""
+    start = request.query_params.get("start", "beginning")
+    if start not in ("beginning", "now"):
+        refuse_parameter("start", "Must be one of beginning, now.")
+    return start
+
+
 def search_parameter(request: Request) -> str:
     """Return the search text; empty if there is none."""
     text = request.query_params.get("search", "").strip()

@@ -14,7 +14,7 @@ from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions as rest
 from rest_framework.response import Response
 
-from jobs.errors import ApiKeyNotFound
+from jobs.errors import ApiKeyNotFound, CompanyNotFound
 from pipeline.api import errors as api
 from pipeline.api.background_problems import (
     background_problem_detail,
@@ -161,6 +161,7 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     api.LengthRequired: MALFORMED_REQUEST,
     api.WrongCode: NOT_AUTHENTICATED,
     ApiKeyNotFound: NOT_FOUND,
+    CompanyNotFound: NOT_FOUND,
     api.IdempotencyKeyInUse: IDEMPOTENCY_KEY_IN_USE,
     api.IdempotencyKeyReused: IDEMPOTENCY_KEY_REUSED,
     rest.ValidationError: VALIDATION_ERROR,

@@ -52,6 +52,7 @@ class Action(Enum):
     CLOSE_JOB = auto()
     ADVANCE_CLOCK = auto()
     CREATE_SANDBOX = auto()
+    RESET_SANDBOX = auto()
     MAKE_PORTAL_TOKENS = auto()
     READ_OWN_REQUESTS = auto()
     MANAGE_KEYS = auto()
@@ -125,6 +126,7 @@ RULES: dict[Action, Rule] = {
     Action.CLOSE_JOB: _OWNER,
     Action.ADVANCE_CLOCK: _RECRUITER,  # of a sandbox
     Action.CREATE_SANDBOX: _OWNER_IN_PERSON,
+    Action.RESET_SANDBOX: _OWNER,
     Action.MAKE_PORTAL_TOKENS: Rule(scope=Scope.APPLICANT_TOKENS),
     Action.READ_OWN_REQUESTS: Rule(scope=Scope.READ),
     Action.MANAGE_KEYS: _OWNER_IN_PERSON,  # and read their requests

@@ -13,6 +13,7 @@ from pipeline.models.annotations import (
     ApplicationTag,
     SavedView,
 )
+from pipeline.models.changes import Change, ChangeKind
 from pipeline.models.contests import Contest
 from pipeline.models.decisions import (
     NOTE_LENGTH,
@@ -90,6 +91,8 @@ __all__ = [
     "ApplicationReference",
     "ApplicationRow",
     "ApplicationTag",
+    "Change",
+    "ChangeKind",
     "ClockAdvance",
     "Contest",
     "DecisionItem",

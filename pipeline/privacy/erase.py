@@ -18,6 +18,7 @@ from pipeline.mail import dev_mailbox
 from pipeline.models import (
     Application,
     ApplicationReference,
+    ChangeKind,
     Contest,
     DecisionNote,
     PendingDecision,
@@ -29,6 +30,7 @@ from pipeline.privacy.erase_files import (
     hold_import_files_to_erase,
 )
 from pipeline.privacy.erase_tasks import erase_in_tasks
+from pipeline.services.changes import record_application_changes
 from pipeline.services.drop_contest import drop_contest
 from pipeline.services.withdraw import withdraw
 
@@ -100,7 +102,10 @@ def _erase_traces_of_person(person: Applicant) -> bool:
     about_them = PendingDecision.objects.filter(items__application__applicant=person)
     about_them.exclude(note="").update(note="")  # on others, too: it may name the person
     ApplicationReference.objects.filter(application__applicant=person).delete()
-    forget_annotations(list(theirs.values_list("id", flat=True)))
+    application_ids = list(theirs.values_list("id", flat=True))
+    forget_annotations(application_ids)
+    if not person.email.startswith(ERASED):  # a repeated erasure changes nothing
+        record_application_changes(ChangeKind.APPLICATION_ERASED, application_ids)
     ApplicantToken.objects.filter(applicant=person).delete()
     Device.objects.filter(applicant=person).delete()
     PortalToken.objects.filter(applicant=person).delete()
@@ -109,7 +114,7 @@ def _erase_traces_of_person(person: Applicant) -> bool:
     erase_in_import_files(person.email)
     erase_in_export_files(person.email, list(theirs.values_list("job_id", flat=True).distinct()))
     erase_in_tasks(person.email)
-    _erase_answers(person, list(theirs.values_list("id", flat=True)))
+    _erase_answers(person, application_ids)
     return True
 
 

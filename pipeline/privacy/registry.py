@@ -139,7 +139,7 @@ CODES = frozenset(
     " django_migrations.name jobs_apikey.scopes jobs_job.status jobs_job.quiet_from"
     " jobs_job.quiet_to jobs_job.quiet_time_zone jobs_membership.role"
     " mfa_authenticator.type pipeline_application.outcome pipeline_application.status"
-    " pipeline_contest.answer pipeline_contest.reason"
+    " pipeline_change.kind pipeline_contest.answer pipeline_contest.reason"
     " pipeline_decisionitem.problem pipeline_decisionitem.state"
     " pipeline_email.kind pipeline_email.message_id pipeline_email.problem pipeline_email.state"
     " pipeline_event.actor_kind pipeline_event.data pipeline_event.event pipeline_event.from_status"

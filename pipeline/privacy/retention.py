@@ -16,8 +16,9 @@ from jobs.errors import BadRetention
 from jobs.models import Retention
 from pipeline.annotations.write import forget_annotations
 from pipeline.line.lock import lock_job
-from pipeline.models import Application, ApplicationReference, Contest, DecisionNote
+from pipeline.models import Application, ApplicationReference, ChangeKind, Contest, DecisionNote
 from pipeline.privacy.erase import erase_person
+from pipeline.services.changes import record_application_changes
 
 security = logging.getLogger("security")
 
@@ -145,6 +146,7 @@ def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
     Contest.objects.filter(application_id__in=ids).delete()
     ApplicationReference.objects.filter(application_id__in=ids).delete()
     forget_annotations(ids)
+    record_application_changes(ChangeKind.APPLICATION_ERASED, ids)
     for application_id in ids:
         about = {"job": str(job_id), "application": str(application_id)}
         security.info("application.erased", extra=about)

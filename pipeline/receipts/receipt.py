@@ -73,6 +73,7 @@ def receipt_facts(seen: SeenApplication, job: Job, digest: bytes) -> dict[str, A
         "log_digest": digest.hex(),
         "policy_version": job.policy_version,
         "issued_at": logged_time(seen.now),
+        "test": job.is_test,
     }
 
 

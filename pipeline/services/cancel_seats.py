@@ -11,7 +11,8 @@ from pipeline.line.lock import lock_job
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
-from pipeline.models import PlannedSeats
+from pipeline.models import ChangeKind, PlannedSeats
+from pipeline.services.changes import record_change
 
 security = logging.getLogger("security")
 
@@ -27,6 +28,7 @@ def cancel_seats(*, job_id: UUID, planned_id: UUID, actor: Actor) -> None:
     deleted, _ = PlannedSeats.objects.filter(job_id=job.id, id=planned_id).delete()
     if not deleted:
         raise PlannedSeatsNotFound
+    record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)
     write(job, commit=True)
     ids = {"company": job.company_id, "job": job.id, "actor": actor.id, "planned_seats": planned_id}
     security.info("seats.cancelled", extra={name: str(value) for name, value in ids.items()})

@@ -11,7 +11,8 @@ from jobs.models import JobPosting, JobStatus, Retention
 from pipeline.domain.errors import IllegalJobMove, JobNotFound
 from pipeline.domain.states import Actor
 from pipeline.line.lock import lock_job
-from pipeline.models import JobReference, PlannedSeats, SavedView
+from pipeline.models import ChangeKind, JobReference, PlannedSeats, SavedView
+from pipeline.services.changes import record_change
 
 security = logging.getLogger("security")
 
@@ -32,5 +33,6 @@ def delete_draft(*, job_id: UUID, actor: Actor) -> None:
     deleted, _ = JobPosting.objects.filter(job_id=job_id).delete()
     if not deleted:
         raise JobNotFound
+    record_change(ChangeKind.JOB_DELETED, company_id=job.company_id, job_id=job_id)
     ids = {"company": str(job.company_id), "job": str(job_id), "actor": str(actor.id)}
     security.info("draft.deleted", extra=ids)

@@ -23,7 +23,8 @@ from pipeline.line.lock import lock_job
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
-from pipeline.models import MOST_TIMES, PlannedSeats
+from pipeline.models import MOST_TIMES, ChangeKind, PlannedSeats
+from pipeline.services.changes import record_change
 
 MOST_PLANS = 20
 LONGEST_AHEAD = timedelta(days=731)
@@ -95,6 +96,7 @@ def plan_seats(
             why=f"With all its plans, the job must always have 1 to {MAX_CAPACITY:,} seats."
         )
     row.save(force_insert=True)
+    record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)
     job.note_due(row.next_at)
     write(job, commit=True)
     ids = {"company": job.company_id, "job": job.id, "actor": actor.id, "planned_seats": row.id}

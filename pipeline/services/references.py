@@ -10,7 +10,8 @@ from django.db import IntegrityError, connection, transaction
 
 from applicants.models import ERASED_NAME
 from pipeline.domain.errors import ExternalIdTaken, PersonErased
-from pipeline.models import Application, ApplicationReference, Reference
+from pipeline.models import Application, ApplicationReference, ChangeKind, Reference
+from pipeline.services.changes import record_application_changes
 from tasks.advisory_locks import EXTERNAL_IDS
 
 # Always in the same order, whatever the order of the ids.
@@ -26,8 +27,8 @@ def change_application_reference(
 ) -> None:
     """Change what the company attached to an application: `external_id`, `metadata` or both.
 
-    Neither concerns the line, so this does not lock the job and logs nothing. Raises
-    ExternalIdTaken, and PersonErased, since either may name the person.
+    Neither concerns the line, so this does not lock the job and logs nothing; copies learn of it
+    as a change. Raises ExternalIdTaken, and PersonErased, since either may name the person.
     """
     if changes:
         # An erasure, also at the end of the retention, changes this row first: one of the two waits
@@ -37,6 +38,7 @@ def change_application_reference(
             raise PersonErased
         row = ApplicationReference(application_id=application_id, company_id=company_id, **changes)
         write_reference(row, changes)
+        record_application_changes(ChangeKind.APPLICATION_CHANGED, [application_id])
 
 
 def lock_external_ids_of_references(external_ids: Collection[str]) -> None:

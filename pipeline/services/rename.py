@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.db import transaction
+
 from pipeline.domain.errors import ApplicationNotFound, IllegalMove
 from pipeline.domain.states import Status
-from pipeline.models import Application
+from pipeline.models import Application, ChangeKind
+from pipeline.services.changes import record_application_changes
 
 
+@transaction.atomic
 def rename(*, application_id: UUID, name: str) -> Application:
     """Change the name under which the company knows an application. The log holds no names.
 
@@ -21,4 +25,5 @@ def rename(*, application_id: UUID, name: str) -> Application:
         if not found.exists():
             raise ApplicationNotFound
         raise IllegalMove(status=Status.INACTIVE, move="RENAME")
+    record_application_changes(ChangeKind.APPLICATION_CHANGED, [application_id])
     return found.get()

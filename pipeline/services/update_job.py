@@ -21,7 +21,8 @@ from pipeline.line.moves import make_job_move
 from pipeline.line.settle import settle_due
 from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
-from pipeline.models import JobReference
+from pipeline.models import ChangeKind, JobReference
+from pipeline.services.changes import record_change
 from pipeline.services.references import write_reference
 
 
@@ -83,6 +84,7 @@ def update_job(
         JobPosting.objects.filter(job_id=job.id).update(
             **changes.posting, version=F("version") + 1, updated_at=job.now
         )
+        record_change(ChangeKind.JOB_CHANGED, company_id=job.company_id, job_id=job.id)
     write(job, commit=True)
 
 

@@ -29,6 +29,7 @@ from pipeline.webhooks.lanes import (
     Waiting,
     lane_attempt_row,
     lane_reason_to_switch_off,
+    seconds_asked_by_receiver,
 )
 from pipeline.webhooks.overtime import OvertimeTurn
 from pipeline.webhooks.queue import wake_webhook_queue
@@ -222,7 +223,10 @@ class DeliveryRun:
                 lane.stop()
                 continue
             lane.count_attempt(answer.failure)
-            row = lane_attempt_row(lane, waiting, answer) | {
+            asked_seconds = seconds_asked_by_receiver(answer)
+            if asked_seconds:
+                lane.pause(asked_seconds)
+            row = lane_attempt_row(lane, waiting, answer, asked_seconds=asked_seconds) | {
                 "at": began,
                 "request_headers": headers,
             }

@@ -21,8 +21,9 @@ from pipeline.domain.errors import (
     WebhookOff,
 )
 from pipeline.line.company_clock import read_company_clock
-from pipeline.models import WebhookDelivery, WebhookEndpoint
+from pipeline.models import ChangeKind, WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.company_emails import email_alert_to_company
+from pipeline.services.changes import record_change
 from pipeline.webhooks.addresses import checked_webhook_url
 from pipeline.webhooks.queue import QueuedOccurrence, make_webhook_endpoint_due, wake_webhook_queue
 from pipeline.webhooks.signing import (
@@ -227,6 +228,9 @@ def switch_off_webhook_endpoint(endpoint_id: UUID, reason: OffReason) -> None:
 
 
 def _switch_off_webhook_endpoint(endpoint: WebhookEndpoint, reason: OffReason) -> None:
+    record_change(
+        ChangeKind.WEBHOOK_SWITCHED_OFF, company_id=endpoint.company_id, webhook_id=endpoint.id
+    )
     WebhookEndpoint.objects.filter(id=endpoint.id).update(
         is_active=False, off_reason=reason, off_at=Now(), next_due_at=Now()
     )

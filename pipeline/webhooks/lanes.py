@@ -8,10 +8,13 @@ capacity, and its own deliveries do not use up their attempts in one outage.
 from __future__ import annotations
 
 import random
+import re
+import time
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +29,7 @@ JITTER = 0.1  # of the delay, so that what failed together is not repeated toget
 MOST_AT_ONCE, FIRST_AT_ONCE = 10, 2  # requests under way to one endpoint
 REST_AFTER = 5  # failed attempts in a row
 FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
+LONGEST_ASKED_SECONDS = 3_600  # of the pauses that a receiver asks for
 LARGEST_BATCH = 50  # deliveries read at one time
 
 State = WebhookDelivery.State
@@ -62,6 +66,7 @@ class Lane:
     has_more: bool = True
     has_succeeded: bool = False  # in this run
     is_success_unwritten: bool = False
+    asked_until: float = 0.0  # by a receiver's Retry-After; on this process's clock
     waiting: deque[Waiting] = field(default_factory=deque)
     held: dict[UUID, Waiting] = field(default_factory=dict)
 
@@ -77,10 +82,11 @@ class Lane:
     @property
     def rest_seconds(self) -> float | None:
         """Return how long the endpoint rests now; None if it does not."""
+        asked = self.asked_until - time.monotonic()
         if not self.rests:
-            return None
+            return asked if asked > 0 else None
         doublings = min(self.failures - REST_AFTER, 20)
-        return min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2.0**doublings)
+        return max(asked, min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2.0**doublings))
 
     @property
     def room(self) -> int:
@@ -103,6 +109,11 @@ class Lane:
         self.at_once = max(1, self.at_once // 2)
         if self.rests:
             self.stop()
+
+    def pause(self, seconds: float) -> None:
+        """Send nothing more, and let the endpoint rest for that long, as its receiver asked."""
+        self.asked_until = max(self.asked_until, time.monotonic() + seconds)
+        self.stop()
 
     def stop(self) -> None:
         """Send nothing more; deliveries that were read and not sent stay for the next run."""
@@ -156,10 +167,31 @@ def lane_delay_after_attempt(attempts: int) -> float | None:
     return DELAYS_SECONDS[attempts - 1] * (1 + random.random() * JITTER)  # noqa: S311  no secret
 
 
-def lane_attempt_row(lane: Lane, waiting: Waiting, answer: Answer) -> dict[str, Any]:
-    """Describe how an attempt ended, and how the delivery continues."""
+def seconds_asked_by_receiver(answer: Answer) -> float:
+    """Return the pause that a receiver asks for in a Retry-After of 429 or 503; 0 if for none.
+
+    Either a number of seconds or a date; at most LONGEST_ASKED_SECONDS.
+    """
+    text = answer.headers.get("retry-after", "").strip()
+    if answer.status not in (429, 503) or not text:
+        return 0.0
+    if re.fullmatch(r"[0-9]{1,20}", text):
+        return float(min(int(text), LONGEST_ASKED_SECONDS))
+    try:
+        at = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return 0.0
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return min(max(0.0, (at - datetime.now(UTC)).total_seconds()), LONGEST_ASKED_SECONDS)
+
+
+def lane_attempt_row(
+    lane: Lane, waiting: Waiting, answer: Answer, *, asked_seconds: float = 0.0
+) -> dict[str, Any]:
+    """Describe how an attempt ended, and how the delivery continues, not before it is asked to."""
     number = waiting.attempts + 1
     delay = lane_delay_after_attempt(number - waiting.earlier_attempts)
+    delay = delay and max(delay, asked_seconds)
     state = State.PENDING if delay else State.FAILED
     if answer.failure is None:
         state = State.DELIVERED

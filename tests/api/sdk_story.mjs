@@ -69,6 +69,8 @@ for (let look = 0; look < 300 && seen["feed"].length < 10; look++) {
     where = { cursor: page.next_cursor };
   }
 }
+const changes = await all(company.events.changes());
+seen["changes"] = changes.flatMap((page) => page.data.map((each) => each.kind));
 await leave(ole);
 let later = [];
 for (let look = 0; look < 300 && !later.length; look++) {

@@ -110,6 +110,13 @@ async def find_people(company: AsyncClient, job: Any, noa: Any, seen: dict[str, 
     """Find people by the company's own id and texts, with the decision on them."""
     changed = await company.applications.change(noa["id"], metadata={"source": "fair"})
     seen["attached"] = changed["metadata"]
+    seen["changes"] = []
+    for _ in range(LOOKS):
+        changes = [page async for page in company.events.changes()]
+        seen["changes"] = [each["kind"] for page in changes for each in page["data"]]
+        if changes:
+            break
+        time.sleep(0.1)
     found = await company.applications.find("crm-noa")
     seen["own id"] = found is not None and found["id"] == noa["id"]
     seen["no such id"] = await company.applications.find("crm-nobody")

@@ -16,6 +16,8 @@ import pytest
 
 from applicants.tokens import issue_token_to_applicant
 from jobs.models import Company
+from pipeline.api.openapi.document import document
+from pipeline.api.openapi.examples import example_of
 from tests.support import factories
 from tests.support.callers import key_of
 from tests.support.environment import ROOT
@@ -139,3 +141,24 @@ def test_a_client_made_without_settings_can_import_people_as_json(tmp_path: Path
 
     assert "ApplicationsImportIn" in made
     assert "idempotency_key" in made
+
+
+def test_a_generated_client_reads_codes_that_it_does_not_know(client: ModuleType) -> None:
+    models = import_module(f"{PACKAGE}.models")
+    event = example("Event") | {"event": "SOMETHING_NEW", "to_status": "NEW", "outcome": "NEW"}
+
+    feed = models.Feed.from_dict({"data": [event, example("Event")], "next_cursor": "x"})
+    problem = models.Problem.from_dict(example("Problem") | {"code": "NEW_REFUSAL"})
+
+    new, known = feed.data
+    assert (new.event, new.to_status, new.outcome) == ("SOMETHING_NEW", "NEW", "NEW")
+    assert known.event in set(models.EventName)
+    assert isinstance(known.event, models.EventName)
+    assert problem.code == "NEW_REFUSAL"
+
+
+def example(name: str) -> dict[str, Any]:
+    """Return an example of a type, as the document has it."""
+    schemas = document()["components"]["schemas"]
+    found: dict[str, Any] = example_of({"$ref": f"#/components/schemas/{name}"}, schemas)
+    return found

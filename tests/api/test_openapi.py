@@ -196,3 +196,39 @@ def test_it_can_be_browsed_without_the_internet_under_a_strict_policy(nobody: Ca
     assets = re.findall(r'(?:src|href)="/static/([^"]+)"', html)
     assert assets
     assert [name for name in assets if finders.find(name) is None] == []
+
+
+def closed_codes(schema: Any, where: str, seen: set[str]) -> Iterator[str]:
+    """Yield where a schema lists codes without allowing for others."""
+    options = [schema, *schema.get("anyOf", [])]
+    for each in options:
+        name = each.get("$ref", "").rpartition("/")[2]
+        if "enum" in SCHEMAS.get(name, each):
+            if {"type": "string"} not in options:
+                yield f"{where}: {name or each['enum']}"
+        elif name and name not in seen:
+            seen.add(name)
+            yield from closed_codes(SCHEMAS[name], name, seen)
+    inner = schema.get("properties", {}) | {"[]": schema.get("items")}
+    inner["{}"] = schema.get("additionalProperties")
+    for name, each in inner.items():
+        if isinstance(each, dict):
+            yield from closed_codes(each, f"{where}.{name}", seen)
+
+
+def test_an_answers_codes_are_open_and_a_requests_closed() -> None:
+    asked, seen, closed = set[str](), set[str](), list[str]()
+    for *_, operation in OPERATIONS:
+        for answer in map(resolved, operation["responses"].values()):
+            for content in answer.get("content", {}).values():
+                closed += closed_codes(content["schema"], operation["operationId"], seen)
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            asked |= {*closed_codes(content["schema"], operation["operationId"], set())}
+
+    for sent in document()["webhooks"].values():
+        body = sent["post"]["requestBody"]["content"]["application/json"]["schema"]
+        closed += closed_codes(body, "webhook", seen)
+    # A log verifies or not: there is no third answer.
+    assert closed == ["Verdict.chain: ['ok', 'broken']"]
+    assert any(each.startswith("DecisionIn.outcome") for each in asked)
+    assert len(seen) > 50

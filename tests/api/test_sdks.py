@@ -57,6 +57,7 @@ EXPECTED: dict[str, Any] = {
         *(None, None, "crm-mia", "crm-noa", "crm-ole"),
         *("crm-mia", "crm-noa", "crm-noa", "crm-noa", "crm-ole"),
     ],
+    "changes": ["APPLICATION_CHANGED"],
     "later": [["WITHDRAWN"]],
     "pages of two": list(range(1, 12)),
     "verdict": "ok",

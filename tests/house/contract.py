@@ -44,6 +44,11 @@ class Contract:
         found = {kinds} if isinstance(kinds, str) else {*kinds}
         return found.union(*(self.kinds(each) for each in schema.get("anyOf", [])))
 
+    def codes(self, schema: Schema) -> set[str | None]:
+        """Return the codes that a schema lists, also beside others that may be added."""
+        options = (self.follow(each) for each in schema.get("anyOf", []))
+        return {*schema.get("enum", ())}.union(*(each.get("enum", ()) for each in options))
+
     def operations(self) -> dict[str, Schema]:
         """Return every operation by method and path."""
         return {
@@ -130,6 +135,8 @@ class _Comparison:
                 return
             self._seen.add((*names, asked))
         old, new = self._old.follow(old), self._new.follow(new)
+        if not asked and (gone := self._old.codes(old) - self._new.codes(new)):
+            yield f"{where}: no longer one of {sorted(map(str, gone))}"
         yield from _of_types(where, self._old.kinds(old), self._new.kinds(new), asked)
         yield from _of_limits(where, old, new, asked)
         yield from self._of_fields(where, old, new, asked)
@@ -161,9 +168,9 @@ def _of_types(where: str, old: set[str], new: set[str], asked: bool) -> Iterator
 
 
 def _of_limits(where: str, old: Schema, new: Schema, asked: bool) -> Iterator[str]:
-    """Yield narrowed limits of what a client sends, and changed words of what it gets."""
+    """Yield narrowed limits of what a client sends, and changed formats of what it gets."""
     was, now = old.get("enum"), new.get("enum")
-    if was and now and not {*was} <= {*now}:
+    if asked and was and now and not {*was} <= {*now}:
         yield f"{where}: no longer one of {sorted(map(str, {*was} - {*now}))}"
     if not asked:
         if old.get("format") != new.get("format"):

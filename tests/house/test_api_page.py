@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from jobs.models import JobStatus
-from jobs.policies import Policy
+from jobs.policies import Policy, policy_limits
 from pipeline.api.deprecation import SUNSET
 from pipeline.api.field_errors import FIELD_CODES
 from pipeline.api.openapi.document import document, operations_of_document
@@ -30,6 +30,7 @@ from pipeline.models import (
     METADATA_KEYS,
     METADATA_VALUE_LENGTH,
 )
+from pipeline.server.request_queue import MOST_WAITING, PER_CLIENT
 from tests.house.running import PACKAGES, SOURCES, Up, processes_in
 from tests.support.environment import ROOT
 from tests.support.tools import needed_tool
@@ -142,7 +143,7 @@ def test_the_page_has_every_rate_with_its_default() -> None:
 
 
 def test_the_page_has_every_field_of_a_policy_with_its_default() -> None:
-    told = {name.strip("`"): default.strip("`") for name, default, _ in table("Policy of a job")}
+    told = {name.strip("`"): default.strip("`") for name, default, *_ in table("Policy of a job")}
 
     assert told == {name: json.dumps(value) for name, value in Policy().values().items()}
 
@@ -152,3 +153,16 @@ def test_whatever_the_page_names_is_there() -> None:
 
     assert len(named) > 12
     assert named <= document()["paths"].keys()
+
+
+def test_the_page_has_the_limits_of_a_policy_and_of_one_clients_requests() -> None:
+    ranges = re.findall(r"^\| `(\w+)` \| \S+ \| (\d+) to (\d+) \|", PAGE, re.M)
+    per_client = f"can have {PER_CLIENT} requests under way at once"
+
+    assert {name: (int(low), int(high)) for name, low, high in ranges} == {
+        name: policy_limits(name)
+        for name, entry in Policy.__dataclass_fields__.items()
+        if "low" in entry.metadata
+    }
+    assert per_client in PAGE
+    assert f"{MOST_WAITING} more requests" in PAGE

@@ -59,6 +59,12 @@ def with_an_event_renamed(part: dict[str, Any]) -> None:
     names[names.index("PROMOTED")] = "OFFERED"
 
 
+def with_a_known_code_gone(part: dict[str, Any]) -> None:
+    known = {"enum": ["JOB_CREATED"], "type": "string"}
+    event = {"anyOf": [known, {"type": "string"}]}
+    schema(part, "Event")["properties"]["event"] = event
+
+
 def with_a_lower_limit(part: dict[str, Any]) -> None:
     schema(part, "JobIn")["properties"]["title"]["maxLength"] = 100
 
@@ -99,6 +105,7 @@ BREAKING: dict[Callable[[dict[str, Any]], None], str] = {
     with_a_request_field_gone: "location: the field is gone",
     with_a_narrower_choice: "no longer one of ['HIRED']",
     with_an_event_renamed: "no longer one of ['PROMOTED']",
+    with_a_known_code_gone: "no longer one of ['ACKNOWLEDGED'",
     with_a_lower_limit: "maxLength 200 became 100",
     with_another_format: "the format date-time became date",
     with_a_parameter_gone: "the parameter after_seq is gone",
@@ -123,6 +130,8 @@ def with_more_of_everything(part: dict[str, Any]) -> None:
     schema(part, "JobIn")["properties"]["team"] = {"type": "string"}
     schema(part, "JobIn")["properties"]["title"]["maxLength"] = 300
     schema(part, "EventName")["enum"].append("REINSTATED")
+    event = schema(part, "Event")["properties"]["event"]
+    schema(part, "Event")["properties"]["event"] = {"anyOf": [event, {"type": "string"}]}
     part["paths"]["/teams"] = deepcopy(part["paths"]["/jobs"])
     part["paths"]["/jobs"]["get"]["parameters"].append(
         {"name": "team", "in": "query", "schema": {"type": "string"}}

@@ -71,7 +71,7 @@ def test_words_of_the_earlier_rule_are_replaced_and_none_outlives_an_erasure(
     company: Company,
 ) -> None:
 
-    migration = import_module("pipeline.migrations.0046_folded_names")
+    migration = import_module("pipeline.migrations.0039_folded_names")
     job = factories.job(company_id=company.id)
     person = factories.application(job, factories.applicant(name="Zo\u00eb O\u2019Neil"))
     with connection.cursor() as cursor:

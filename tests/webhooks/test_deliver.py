@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 from uuid import UUID
 
@@ -19,11 +20,12 @@ from pipeline.webhooks.endpoints import (
     rotate_endpoint_secret,
     send_test_to_endpoint,
 )
-from pipeline.webhooks.lanes import DELAYS_SECONDS, MOST_ATTEMPTS
+from pipeline.webhooks.lanes import DELAYS_SECONDS, LONGEST_ASKED_SECONDS, MOST_ATTEMPTS
 from pipeline.webhooks.queue import DELIVER
 from tasks.models import Task
 from tests.support import factories
 from tests.support.accounts import member_of
+from tests.support.clock import database_now
 from tests.support.receiver import Receiver, reply
 from tests.support.webhooks import (
     deliver,
@@ -117,6 +119,71 @@ def test_after_a_failure_it_is_tried_again_at_its_time(
     task = Task.objects.get(type__key=DELIVER, status="PENDING", run_after__gt=Now())
     assert timedelta(0) <= task.run_after - delivery.next_attempt_at < timedelta(milliseconds=2)
     assert deliver_due_webhooks() == {"attempts": 0, "delivered": 0}
+
+
+def in_seconds(seconds: float) -> str:
+    """Return an HTTP date."""
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        ("40", 40),
+        (600, 600),
+        ("999999999999", LONGEST_ASKED_SECONDS),
+        (86_400, LONGEST_ASKED_SECONDS),
+        *((text, DELAYS_SECONDS[0]) for text in ("0", "-5", "soon", "1e9", -60)),
+    ],
+)
+def test_a_receivers_retry_after_is_honoured_within_bounds(
+    company: Company, receiver: Receiver, status: int, asked: str | int, seconds: float
+) -> None:
+    endpoint(company.id, receiver.url)
+    queue_many(company, 1)
+    retry_after = asked if isinstance(asked, str) else in_seconds(asked)
+    receiver.answers(status, retry_after=retry_after)
+    began = database_now()
+
+    deliver_due_webhooks()
+
+    due = only_delivery().next_attempt_at
+    assert due is not None
+    wait = (due - began).total_seconds()
+    assert seconds - 5 <= wait <= seconds * 1.1 + 10
+
+
+def test_nothing_is_sent_to_an_endpoint_that_asked_for_a_pause(
+    company: Company, receiver: Receiver
+) -> None:
+    made, _ = endpoint(company.id, receiver.url)
+    queue_many(company, 1)
+    receiver.answers(429, retry_after="900")
+    deliver_due_webhooks()
+
+    receiver.answers(204)
+    queue_many(company, 3, start=1)
+    in_the_pause = deliver_due_webhooks()
+    make_all_due()
+    afterwards = deliver_due_webhooks()
+
+    assert in_the_pause == {"attempts": 0, "delivered": 0}
+    assert afterwards == {"attempts": 4, "delivered": 4}
+    assert WebhookEndpoint.objects.get(id=made.id).failures == 0
+
+
+def test_a_retry_after_of_another_answer_means_nothing(
+    company: Company, receiver: Receiver
+) -> None:
+    endpoint(company.id, receiver.url)
+    queue_many(company, 1)
+    receiver.answers(500, retry_after="900")
+    began = database_now()
+
+    deliver_due_webhooks()
+
+    assert only_delivery().next_attempt_at < began + timedelta(seconds=60)
 
 
 def test_a_delivery_that_one_receiver_refuses_does_not_switch_it_off(

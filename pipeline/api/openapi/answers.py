@@ -12,7 +12,7 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from pipeline.api import problem_types
 from pipeline.api.openapi.examples import problem_example
 from pipeline.api.openapi.schemas import File, Operation, Schema
-from pipeline.api.openapi.types import Types
+from pipeline.api.openapi.types import Types, open_codes
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES, ProblemType
 from pipeline.api.problems import MEDIA_TYPE
 from pipeline.domain.permissions import RULES
@@ -176,6 +176,11 @@ class Answers:
 
     def _problem_schema(self) -> Schema:
         text: Schema = {"type": "string"}
+        codes: Schema = {
+            **text,
+            "enum": [kind.code for kind in ALL_PROBLEM_TYPES],
+            "description": "Code of a problem.",
+        }
         properties: Schema = {
             "type": {
                 **text,
@@ -185,7 +190,7 @@ class Answers:
             "title": text,
             "status": {"type": "integer", "minimum": 400, "maximum": 599},
             "detail": text,
-            "code": {**text, "enum": [kind.code for kind in ALL_PROBLEM_TYPES]},
+            "code": open_codes(self._shared(ResolvedComponent.SCHEMA, "ProblemCode", codes)),
             "request_id": {"type": ["string", "null"]},
             "errors": self._types.schema_of(list[FieldErrorOut]),
             "existing_id": {

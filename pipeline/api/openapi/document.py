@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.api.openapi.examples import example_of
 from pipeline.api.openapi.schemas import Schema, Tag
+from pipeline.api.openapi.webhooks import add_webhooks_to_document
 
 METHODS = ("get", "put", "post", "patch", "delete")
 
@@ -50,8 +51,10 @@ def document_no_request(*_: Any) -> None:
 def finish_document(result: Schema, **_: Any) -> Schema:
     """Add tags, examples and links (a hook of drf-spectacular)."""
     used = {tag for _, _, operation in operations_of_document(result) for tag in operation["tags"]}
+    add_webhooks_to_document(result)
     result["tags"] = [{"name": tag.value} for tag in Tag if tag.value in used]
-    for _path, _method, operation in operations_of_document(result):
+    sent = [methods["post"] for methods in result["webhooks"].values()]
+    for operation in [*(each for *_, each in operations_of_document(result)), *sent]:
         bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
         for body in bodies:
             for content in body.get("content", {}).values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 from django.http import HttpRequest
@@ -110,7 +111,13 @@ _FORMATS: dict[str, Any] = {
     "uri": "https://example.com/hook",
     "uri-reference": "/api/v1/jobs",
 }
-_VALUES: dict[str, Any] = {"string": "text", "number": 0.5, "boolean": True, "object": {}}
+_VALUES: dict[str, Any] = {
+    "string": "text",
+    "number": 0.5,
+    "boolean": True,
+    "object": {},
+    "null": None,
+}
 _TYPES: dict[str, type] = {
     "string": str,
     "integer": int,
@@ -118,6 +125,7 @@ _TYPES: dict[str, type] = {
     "boolean": bool,
     "array": list,
     "object": dict,
+    "null": NoneType,
 }
 
 

@@ -50,8 +50,8 @@ def fields_parameter(row: type[Any]) -> Parameter:
     """Return the parameter for the fields of an object, or of each row of a list."""
     return describe_names_parameter(
         "fields",
-        "Only these fields of each object. The others are left out, although its type requires"
-        " them.",
+        "Only these fields of each object. The others are left out, so the answer does not fit the"
+        " schema below, which requires them: with a generated client, read the body as plain JSON.",
         get_type_hints(row),
     )
 
@@ -69,6 +69,7 @@ CURSOR = Parameter(
 FEED_CURSOR = Parameter(
     "cursor", "`next_cursor` of the previous page. It works with any `event` and `expand`.", _CURSOR
 )
+CHANGES_CURSOR = replace(FEED_CURSOR, about="`next_cursor` of the previous page.")
 PAGED = (LIMIT, CURSOR)
 
 JOB_STATUS = Parameter("status", "Only jobs with this status.", choices_schema(JobStatus))
@@ -83,6 +84,9 @@ FEED_START = Parameter(
     "start",
     "Where to begin without a cursor: at the first event, or after the last one.",
     {"type": "string", "enum": ["beginning", "now"], "default": "beginning"},
+)
+CHANGES_START = replace(
+    FEED_START, about="Where to begin without a cursor: at the first change, or after the last one."
 )
 WITH_ADDRESS = Parameter(
     "email",
@@ -171,6 +175,9 @@ EXPAND_LIST = describe_expand_parameter(
 )
 EXPAND_APPLICATION = describe_expand_parameter(
     application="the event's application as it is now, its `position` always null"
+)
+EXPAND_CHANGED_APPLICATION = describe_expand_parameter(
+    application="the changed application as it is now, its `position` always null"
 )
 OF_APPLICATIONS = (
     Parameter("status", "Only applications with this status.", choices_schema(LineStatus)),

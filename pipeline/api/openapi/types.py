@@ -23,6 +23,19 @@ from pipeline.api.openapi.schemas import Schema
 _NAMES = {"Status": "ApplicationStatus", "EventType": "EventName", "Kind": "ProblemKind"}
 
 
+# The note of an annotation with the codes that a string can be at present.
+CODES = "codes"
+_OTHER: Schema = {"type": "string"}
+
+
+def open_codes(known: Schema) -> Schema:
+    """Return the schema of an answer's code: one of those known, or one that is added later.
+
+    With the codes alone, clients that a generator makes refuse a whole answer for a new one.
+    """
+    return {"anyOf": [known, _OTHER]}
+
+
 class Types:
     """Converter of types to schemas. Named types become components of the document."""
 
@@ -37,7 +50,7 @@ class Types:
         if isclass(hint) and issubclass(hint, Enum):
             about = cleandoc(hint.__doc__ or "").partition("\n")[0]
             schema = {"type": "string", "enum": [each.value for each in hint], "description": about}
-            return self._component(type_name_of(hint), hint, lambda _: schema)
+            return open_codes(self._component(type_name_of(hint), hint, lambda _: schema))
         if origin is Annotated:
             return self._annotated(arguments)
         if origin in (Union, UnionType):
@@ -47,6 +60,8 @@ class Types:
         if origin is dict:
             values = {} if arguments[1] is Any else self.schema_of(arguments[1])
             return {"type": "object", "additionalProperties": values}
+        if hint is NoneType:
+            return {"type": "null"}
         schema = {} if hint is Any else dict(resolve_type_hint(hint))
         return schema | {"format": "int64"} if schema.get("type") == "integer" else schema
 
@@ -77,6 +92,8 @@ class Types:
         words = tuple(note for note in notes if isclass(note))
         schema = self._union(words) if len(words) > 1 else self.schema_of(*words or [hint])
         for keyword, value in (note for note in notes if isinstance(note, tuple)):
+            if keyword == CODES:
+                return open_codes({"type": "string", "enum": list(value)})
             schema = schema | {keyword: list(value) if isinstance(value, tuple) else value}
         return schema
 
@@ -84,12 +101,13 @@ class Types:
         given = [self.schema_of(each) for each in arguments if each is not NoneType]
         some: list[Schema] = []
         for schema in given:
-            some += schema["anyOf"] if list(schema) == ["anyOf"] else [schema]
+            parts = schema["anyOf"] if list(schema) == ["anyOf"] else [schema]
+            some += [part for part in parts if part not in some]
         if NoneType not in arguments:
-            return {"anyOf": some}
+            return {"anyOf": sorted(some, key=_OTHER.__eq__)}
         if len(some) == 1 and isinstance(some[0].get("type"), str):
             return some[0] | {"type": [some[0]["type"], "null"]}
-        return {"anyOf": [*some, {"type": "null"}]}
+        return {"anyOf": sorted([*some, {"type": "null"}], key=_OTHER.__eq__)}
 
 
 def type_name_of(hint: Any) -> str:

@@ -9,24 +9,39 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from jobs.errors import CompanyNotFound
 from pipeline.api.access import authorize_company
 from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problem_types import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX
-from pipeline.api.v1.fields import Shape, Whole
+from pipeline.api.problem_types import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX, NOT_FOUND
+from pipeline.api.v1.fields import Shape, Text, Whole
 from pipeline.domain.errors import NotASandbox
 from pipeline.domain.permissions import Action
 from pipeline.line.company_clock import read_company_clock
 from pipeline.selectors.sandboxes import sandbox_events_since
 from pipeline.services.advance_clock import MOST_SECONDS, advance_clock, jobs_behind_clock
+from pipeline.services.reset_sandbox import reset_sandbox
 
 
 class ClockAdvanceIn(Shape):
     """Number of seconds by which to move the clock."""
 
     seconds = Whole(min_value=1, max_value=MOST_SECONDS)
+
+
+class ResetIn(Shape):
+    """The sandbox that is meant, so that a repeated request cannot empty the next one."""
+
+    company_id = Text(max_length=36)
+
+
+class SandboxOut(TypedDict):
+    """The present sandbox."""
+
+    company_id: UUID
+    created_at: datetime
 
 
 class ClockOut(TypedDict):
@@ -101,6 +116,32 @@ class AdvanceSandboxClock(Endpoint):
             "began_at": made.began_at,
             "events": [{"event": event, "count": count} for event, count in counted],
         }
+        return Response(answer)
+
+
+class ResetSandbox(Endpoint):
+    """`/test/reset`"""
+
+    @describes(
+        "reset_sandbox",
+        Tag.SANDBOX,
+        Action.RESET_SANDBOX,
+        SandboxOut,
+        takes=(ResetIn,),
+        refuses=(NOT_A_SANDBOX, NOT_FOUND),
+        about="`company_id` is the `id` in `/companies/me`. Its keys and webhook endpoints go on in"
+        " the empty sandbox; all its jobs, people, files and schedules, and the cursors of its"
+        " feeds, are out of reach. If it has just been reset, or is empty, nothing happens.",
+    )
+    def post(self, request: Request) -> Response:
+        """Put an empty sandbox with the live clock in the place of this one."""
+        caller = _caller_in_sandbox(request, Action.RESET_SANDBOX)
+        try:
+            meant = UUID(endpoint_body(request, ResetIn)["company_id"])
+        except ValueError:
+            raise CompanyNotFound from None
+        sandbox = reset_sandbox(company_id=caller.company_id, meant=meant, actor=caller.actor)
+        answer: SandboxOut = {"company_id": sandbox.id, "created_at": sandbox.created_at}
         return Response(answer)
 
 

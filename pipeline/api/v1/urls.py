@@ -23,7 +23,7 @@ from pipeline.api.v1.applications import (
 )
 from pipeline.api.v1.applications import lists as application_lists
 from pipeline.api.v1.applications import views as applications
-from pipeline.api.v1.events import timelines
+from pipeline.api.v1.events import changes, timelines
 from pipeline.api.v1.events import views as events
 from pipeline.api.v1.jobs import facts, forecast, planned_seats
 from pipeline.api.v1.jobs import views as jobs
@@ -105,6 +105,7 @@ urlpatterns = [
     path("api-keys/<uuid:key_id>/revoke", api_keys.RevokeApiKey.as_view()),
     path("api-keys/<uuid:key_id>/requests", requests.RequestsOfApiKey.as_view()),
     path("events", events.EventFeed.as_view()),
+    path("changes", changes.ChangeFeed.as_view()),
     path("tasks", tasks.Tasks.as_view()),
     path("tasks/batch", tasks.TaskBatch.as_view()),
     path("tasks/stats", tasks.TaskStats.as_view()),
@@ -132,6 +133,7 @@ urlpatterns = [
     path(f"{_DELIVERIES}/<uuid:delivery_id>", webhooks.OneDelivery.as_view()),
     path(f"{_DELIVERIES}/<uuid:delivery_id>/redeliver", webhooks.Redeliver.as_view()),
     path("test/clock", sandbox.SandboxClock.as_view()),
+    path("test/reset", sandbox.ResetSandbox.as_view()),
     path("test/clock/advance", sandbox.AdvanceSandboxClock.as_view()),
     path("companies/me", companies.OwnCompany.as_view()),
     path("companies/me/idle-seats", idle_seats.IdleSeatsOfCompany.as_view()),

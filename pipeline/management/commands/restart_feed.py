@@ -11,7 +11,8 @@ from pipeline.database.roles import in_migrating_role
 
 _STATE = """
 SELECT greatest((SELECT max(txid) FROM pipeline_event),
-                (SELECT max(last_txid) FROM pipeline_removedlog), 0),
+                (SELECT max(last_txid) FROM pipeline_removedlog),
+                (SELECT max(txid) FROM pipeline_change), 0),
        pipeline_feed_place(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 """
 
@@ -34,7 +35,7 @@ class Command(BaseCommand):
 
     def handle(self, **_: Any) -> None:
         with in_migrating_role(), transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("LOCK TABLE pipeline_event IN SHARE ROW EXCLUSIVE MODE")
+            cursor.execute("LOCK TABLE pipeline_event, pipeline_change IN SHARE ROW EXCLUSIVE MODE")
             cursor.execute(_STATE)
             last, place, oldest = cursor.fetchone()
             if last < place:

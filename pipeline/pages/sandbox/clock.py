@@ -7,6 +7,7 @@ from uuid import uuid5
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from uuid_utils.compat import uuid7
 
@@ -26,6 +27,7 @@ from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.sandbox.forms import ClockForm
 from pipeline.selectors.sandboxes import read_sandbox_clock_advances
 from pipeline.services.advance_clock import advance_clock, jobs_behind_clock
+from pipeline.services.reset_sandbox import reset_sandbox
 from pipeline.wording.english import long_duration
 
 ADVANCES_SHOWN = 10
@@ -78,6 +80,20 @@ def move_clock(request: HttpRequest) -> HttpResponse:
     return redirect("test_mode")
 
 
+@require_POST
+@for_members()
+def reset_test_mode(request: HttpRequest) -> HttpResponse:
+    """Put an empty sandbox in the place of this one, and go there."""
+    member = require_access(member_of_sent_form(request), Action.RESET_SANDBOX)
+    if not member.company.is_test:
+        raise Http404
+    company_id = member.company.id
+    sandbox = reset_sandbox(company_id=company_id, meant=company_id, actor=member.actor)
+    request.session[COMPANY] = str(sandbox.id)
+    messages.success(request, _("The sandbox is empty, and its clock shows the live time."))
+    return redirect("test_mode")
+
+
 def _clock_page(
     request: HttpRequest, member: Member, form: ClockForm, *, status: int = 200
 ) -> HttpResponse:
@@ -93,5 +109,6 @@ def _clock_page(
             for each in read_sandbox_clock_advances(company_id, most=ADVANCES_SHOWN)
         ],
         "may_move": member.may(Action.ADVANCE_CLOCK),
+        "may_reset": member.may(Action.RESET_SANDBOX),
     }
     return render(request, "sandbox/clock.html", context, status=status)

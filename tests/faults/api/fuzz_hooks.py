@@ -9,6 +9,8 @@ from typing import Any
 import schemathesis
 from hypothesis import strategies
 
+from tests.support.closed_schemas import close_schemas
+
 _INSIDES = re.compile(r"Traceback|File \"|psycopg|SELECT |INSERT |pipeline_|jobs_job|relation \"")
 # A company reads how its own tasks failed.
 _OWN_TRACEBACK = re.compile(r'"traceback":\s*"(?:[^"\\]|\\.)*"')
@@ -19,10 +21,8 @@ schemathesis.openapi.format("email", strategies.builds("{}@{}.example.org".forma
 
 @schemathesis.hook
 def before_load_schema(context: Any, raw_schema: dict[str, Any]) -> None:
-    """Answers are held to exactly the fields that the document names."""
-    for schema in raw_schema["components"]["schemas"].values():
-        if schema.get("type") == "object" and "properties" in schema:
-            schema["additionalProperties"] = False
+    """Answers are held to exactly the fields and codes that the document names."""
+    close_schemas(raw_schema["components"]["schemas"])
     for methods in raw_schema["paths"].values():  # without some fields, an answer is not whole
         for operation in methods.values():
             operation["parameters"] = [

@@ -9,7 +9,7 @@ ActorKind: TypeAlias = Literal['APPLICANT', 'COMPANY', 'SYSTEM']
 
 
 class ActorRef(TypedDict):
-    kind: ActorKind
+    kind: ActorKind | str
     id: str | None
 
 
@@ -31,6 +31,9 @@ class ApplicationChangeIn(TypedDict):
 
 
 ApplicationStatus: TypeAlias = Literal['WAITLIST', 'PENDING_ACKNOWLEDGMENT', 'ACTIVE', 'INACTIVE']
+
+
+ChangeKind: TypeAlias = Literal['JOB_CHANGED', 'JOB_DELETED', 'PLANNED_SEATS_CHANGED', 'APPLICATION_CHANGED', 'APPLICATION_ERASED', 'WEBHOOK_SWITCHED_OFF']
 
 
 class Clock(TypedDict):
@@ -184,7 +187,7 @@ class ImportedApplicationIn(TypedDict):
 
 class ImportedRow(TypedDict):
     row: int
-    status: Literal['ACCEPTED', 'ALREADY_THERE', 'REFUSED']
+    status: Literal['ACCEPTED', 'ALREADY_THERE', 'REFUSED'] | str
     application_id: str | None
     external_id: str | None
     code: str | None
@@ -208,9 +211,9 @@ class NewWebhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended'] | str]
     is_active: bool
-    off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
+    off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | str | None
     off_at: str | None
     failures: int
     last_success_at: str | None
@@ -272,7 +275,7 @@ class PersonPage(TypedDict):
 
 class Place(TypedDict):
     application_id: str
-    status: ApplicationStatus
+    status: ApplicationStatus | str
     verified: bool
     position: int | None
     decay_count: int
@@ -353,16 +356,7 @@ class PreacceptanceIn(TypedDict):
     accept_until: str | None
 
 
-class Problem(TypedDict):
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_CONTESTED', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'CONTEST_ANSWERED', 'CONTEST_TOO_LATE', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'LOG_ARCHIVED', 'NOT_CONTESTABLE', 'NOT_DEFERRABLE', 'NOT_PASSABLE', 'NOT_PREACCEPTABLE', 'NOT_REINSTATABLE', 'PERSON_ERASED', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
-    request_id: str | None
-    errors: list[FieldError]
-    existing_id: str | None
-    error: ErrorEnvelope
+ProblemCode: TypeAlias = Literal['INVALID_FILE', 'INVALID_PAYLOAD', 'INVALID_SCHEDULE', 'MALFORMED_REQUEST', 'UNKNOWN_TASK_TYPE', 'VALIDATION_ERROR', 'NOT_AUTHENTICATED', 'NOT_A_SANDBOX', 'PERMISSION_DENIED', 'TYPE_NOT_ALLOWED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'ALREADY_CONTESTED', 'ALREADY_DECIDED', 'CLOCK_LIMIT', 'CLOCK_MOVING', 'CONFIRMATION_NEEDED', 'CONTEST_ANSWERED', 'CONTEST_TOO_LATE', 'DUPLICATE_SUBMISSION', 'EMAIL_NOT_REPEATABLE', 'EXTERNAL_ID_TAKEN', 'FILES_FULL', 'IDEMPOTENCY_KEY_IN_USE', 'INVALID_TRANSITION', 'JOB_NOT_OPEN', 'LIMIT_REACHED', 'LOG_ARCHIVED', 'NOT_CONTESTABLE', 'NOT_DEFERRABLE', 'NOT_PASSABLE', 'NOT_PREACCEPTABLE', 'NOT_REINSTATABLE', 'PERSON_ERASED', 'SANDBOX_FULL', 'ACKNOWLEDGMENT_EXPIRED', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_REQUIRED', 'BACKPRESSURE', 'THROTTLED', 'INTERNAL_ERROR', 'BUSY', 'UNAVAILABLE']
 
 
 class Rate(TypedDict):
@@ -379,8 +373,8 @@ class Receipt(TypedDict):
     issuer: str
     job: str
     application: str
-    status: ApplicationStatus
-    outcome: Outcome | None
+    status: ApplicationStatus | str
+    outcome: Outcome | str | None
     order_key: OrderKey | None
     position: int | None
     people_waiting: int
@@ -391,6 +385,7 @@ class Receipt(TypedDict):
     log_digest: str
     policy_version: int
     issued_at: str
+    test: bool
     key: str
     signature: str
 
@@ -428,6 +423,15 @@ class RequestRecord(TypedDict):
 class RequestRecordPage(TypedDict):
     data: list[RequestRecord]
     next_cursor: str | None
+
+
+class ResetIn(TypedDict):
+    company_id: str
+
+
+class Sandbox(TypedDict):
+    company_id: str
+    created_at: str
 
 
 Scope: TypeAlias = Literal['read', 'write', 'applicant-tokens']
@@ -477,7 +481,7 @@ class Summary(TypedDict):
 
 
 class TaskActor(TypedDict):
-    kind: Literal['key', 'member', 'schedule', 'worker', 'system']
+    kind: Literal['key', 'member', 'schedule', 'worker', 'system'] | str
     id: str | None
     name: str
 
@@ -503,12 +507,20 @@ class TaskError(TypedDict):
 class TaskEvent(TypedDict):
     id: int
     task_id: str
-    kind: Literal['enqueued', 'started', 'progress', 'emitted', 'succeeded', 'failed', 'retry_scheduled', 'returned', 'lease_lost', 'cancel_requested', 'cancelled', 'dead', 'replayed', 'discarded']
+    kind: Literal['enqueued', 'started', 'progress', 'emitted', 'succeeded', 'failed', 'retry_scheduled', 'returned', 'lease_lost', 'cancel_requested', 'cancelled', 'dead', 'replayed', 'discarded'] | str
     at: str
     attempt: int
     actor: TaskActor
     worker: str | None
     data: Any
+
+
+class TaskEventData(TypedDict):
+    company_id: str
+    task_id: str
+    task_type: str
+    attempt: int
+    event: Literal['started', 'succeeded', 'failed', 'dead', 'cancelled', 'discarded'] | str
 
 
 class TaskEventPage(TypedDict):
@@ -616,13 +628,32 @@ class TaskType(TypedDict):
     allowed: bool
     paused: bool
     paused_by: TaskActor | None
-    breaker: Literal['CLOSED', 'OPEN']
+    breaker: Literal['CLOSED', 'OPEN'] | str
     breaker_changed_at: str | None
 
 
 class TaskTypes(TypedDict):
     data: list[TaskType]
     next_cursor: str | None
+
+
+class TaskWebhook(TypedDict):
+    test: NotRequired[Literal[True]]
+    type: Literal['task.started', 'task.succeeded', 'task.failed', 'task.ended'] | str
+    timestamp: str
+    data: TaskEventData
+
+
+class TestEventData(TypedDict):
+    company_id: str
+    endpoint_id: str
+
+
+class TestWebhook(TypedDict):
+    test: NotRequired[Literal[True]]
+    type: Literal['webhook.test'] | str
+    timestamp: str
+    data: TestEventData
 
 
 class Token(TypedDict):
@@ -653,9 +684,9 @@ class Webhook(TypedDict):
     id: str
     url: str
     description: str
-    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended']]
+    types: list[Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended'] | str]
     is_active: bool
-    off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | None
+    off_reason: Literal['BY_HAND', 'GONE', 'FAILING'] | str | None
     off_at: str | None
     failures: int
     last_success_at: str | None
@@ -685,8 +716,8 @@ class WebhookChangeIn(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
-    state: Literal['PENDING', 'DELIVERED', 'FAILED']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test'] | str
+    state: Literal['PENDING', 'DELIVERED', 'FAILED'] | str
     attempts: int
     next_attempt_at: str | None
     finished_at: str | None
@@ -715,7 +746,7 @@ class ApiKey(TypedDict):
     id: str
     hint: str
     name: str
-    scopes: list[Scope]
+    scopes: list[Scope | str]
     created_at: str
     last_used_at: str | None
     revoked_at: str | None
@@ -725,6 +756,29 @@ class ApiKey(TypedDict):
 class ApiKeyPage(TypedDict):
     data: list[ApiKey]
     next_cursor: str | None
+
+
+class ApplicationEventData(TypedDict):
+    planned_seats_id: NotRequired[str]
+    accepted_until: NotRequired[str]
+    accept_until: NotRequired[str]
+    not_before: NotRequired[str]
+    pass_next: NotRequired[bool]
+    company_id: str
+    job_id: str
+    application_id: str
+    seq: int
+    chain_head: str
+    event: EventName | str
+    status: ApplicationStatus | str | None
+    outcome: Outcome | str | None
+
+
+class ApplicationWebhook(TypedDict):
+    test: NotRequired[Literal[True]]
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered'] | str
+    timestamp: str
+    data: ApplicationEventData
 
 
 class ApplicationsImportIn(TypedDict):
@@ -745,7 +799,7 @@ class Company(TypedDict):
     id: str
     name: str
     created_at: str
-    scopes: list[Scope] | None
+    scopes: list[Scope | str] | None
     key_id: str | None
 
 
@@ -760,8 +814,8 @@ class Contest(TypedDict):
     answer_by: str
     is_overdue: bool
     answered_at: str | None
-    answer: ContestAnswer | None
-    reason: ContestReason | None
+    answer: ContestAnswer | str | None
+    reason: ContestReason | str | None
     answer_text: str | None
     answer_seq: int | None
     server_time: str
@@ -773,8 +827,8 @@ class ContestPage(TypedDict):
 
 
 class Decision(TypedDict):
-    outcome: Outcome
-    reason: Reason | None
+    outcome: Outcome | str
+    reason: Reason | str | None
     note: str | None
     actor: ActorRef
     seq: int
@@ -787,7 +841,7 @@ class Email(TypedDict):
     title: str
     seq: int
     repetition: int
-    state: EmailState
+    state: EmailState | str
     problem: str | None
     problem_detail: str | None
     may_repeat: bool
@@ -804,7 +858,7 @@ class FullTask(TypedDict):
     id: str
     type: str
     version: int
-    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED']
+    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED'] | str
     type_paused: bool
     priority: int
     attempt: int
@@ -826,8 +880,8 @@ class FullTask(TypedDict):
 class FullWebhookDelivery(TypedDict):
     id: str
     webhook_id: str
-    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test']
-    state: Literal['PENDING', 'DELIVERED', 'FAILED']
+    type: Literal['application.applied', 'application.verified', 'application.promoted', 'application.acknowledged', 'application.deadline_extended', 'application.decayed', 'application.lapsed', 'application.reinstated', 'application.placed', 'application.deferred', 'application.preaccepted', 'application.pass_asked', 'application.passed', 'application.withdrawn', 'application.removed', 'application.closed_out', 'application.contested', 'application.contest_answered', 'job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn', 'task.started', 'task.succeeded', 'task.failed', 'task.ended', 'webhook.test'] | str
+    state: Literal['PENDING', 'DELIVERED', 'FAILED'] | str
     attempts: int
     next_attempt_at: str | None
     finished_at: str | None
@@ -859,7 +913,7 @@ class Job(TypedDict):
     title: str
     description: str
     location: str
-    status: JobStatus
+    status: JobStatus | str
     capacity: int
     active_count: int
     pending_count: int
@@ -889,6 +943,18 @@ class JobChangeIn(TypedDict):
     draw_at: NotRequired[str]
 
 
+class JobEventData(TypedDict):
+    planned_seats_id: NotRequired[str]
+    company_id: str
+    job_id: str
+    application_id: None
+    seq: int
+    chain_head: str
+    event: EventName | str
+    status: JobStatus | str | None
+    outcome: None
+
+
 class JobIn(TypedDict):
     title: str
     description: NotRequired[str]
@@ -906,11 +972,18 @@ class JobPage(TypedDict):
     next_cursor: str | None
 
 
+class JobWebhook(TypedDict):
+    test: NotRequired[Literal[True]]
+    type: Literal['job.created', 'job.opened', 'job.paused', 'job.resumed', 'job.closed', 'job.capacity_changed', 'job.policy_changed', 'job.clock_advanced', 'job.drawn'] | str
+    timestamp: str
+    data: JobEventData
+
+
 class Line(TypedDict):
     job_id: str
     as_of: str
     seq: int
-    status: JobStatus
+    status: JobStatus | str
     capacity: int
     policy: Policy
     active: list[Place]
@@ -924,7 +997,7 @@ class NewApiKey(TypedDict):
     id: str
     hint: str
     name: str
-    scopes: list[Scope]
+    scopes: list[Scope | str]
     created_at: str
     last_used_at: str | None
     revoked_at: str | None
@@ -936,7 +1009,7 @@ class NewTask(TypedDict):
     id: str
     type: str
     version: int
-    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED']
+    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED'] | str
     type_paused: bool
     priority: int
     attempt: int
@@ -958,6 +1031,18 @@ class NewTasks(TypedDict):
     data: list[NewTask]
 
 
+class Problem(TypedDict):
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: ProblemCode | str
+    request_id: str | None
+    errors: list[FieldError]
+    existing_id: str | None
+    error: ErrorEnvelope
+
+
 class ReportWeek(TypedDict):
     events: int
     applied: int
@@ -975,7 +1060,7 @@ class ReportWeek(TypedDict):
     seats_held_at_start: int
     seats_held_at_end: int
     capacity_at_end: int
-    status_at_end: JobStatus
+    status_at_end: JobStatus | str
     seconds_to_acknowledge: Spread
     seconds_to_promotion: Spread
     seat_seconds: SeatSeconds
@@ -987,7 +1072,7 @@ class Task(TypedDict):
     id: str
     type: str
     version: int
-    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED']
+    status: Literal['PENDING', 'RUNNING', 'CANCELLING', 'SUCCEEDED', 'CANCELLED', 'DEAD', 'DISCARDED'] | str
     type_paused: bool
     priority: int
     attempt: int
@@ -1031,9 +1116,9 @@ class Application(TypedDict):
     id: str
     job: JobRef
     applicant: ApplicantRef
-    status: ApplicationStatus
+    status: ApplicationStatus | str
     verified: bool
-    outcome: Outcome | None
+    outcome: Outcome | str | None
     position: int | None
     people_waiting: int
     decay_count: int
@@ -1066,15 +1151,30 @@ class Applications(TypedDict):
     total: Total | None
 
 
+class Change(TypedDict):
+    id: str
+    kind: ChangeKind | str
+    job_id: str | None
+    application_id: str | None
+    webhook_id: str | None
+    at: str
+    application: Application | None
+
+
+class Changes(TypedDict):
+    data: list[Change]
+    next_cursor: str
+
+
 class Event(TypedDict):
     seq: int
     id: str
     job_id: str
     application_id: str | None
-    event: EventName
-    from_status: ApplicationStatus | JobStatus | None
-    to_status: ApplicationStatus | JobStatus | None
-    outcome: Outcome | None
+    event: EventName | str
+    from_status: ApplicationStatus | JobStatus | str | None
+    to_status: ApplicationStatus | JobStatus | str | None
+    outcome: Outcome | str | None
     actor: ActorRef
     cause_seq: int | None
     policy_version: int
@@ -1108,10 +1208,10 @@ class ToldEvent(TypedDict):
     id: str
     job_id: str
     application_id: str | None
-    event: EventName
-    from_status: ApplicationStatus | JobStatus | None
-    to_status: ApplicationStatus | JobStatus | None
-    outcome: Outcome | None
+    event: EventName | str
+    from_status: ApplicationStatus | JobStatus | str | None
+    to_status: ApplicationStatus | JobStatus | str | None
+    outcome: Outcome | str | None
     actor: ActorRef
     cause_seq: int | None
     policy_version: int

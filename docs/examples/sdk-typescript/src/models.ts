@@ -42,3 +42,5 @@ export interface Page<Row> {
 
 /** A page of the feed. Save `next_cursor` after the work on `data`. */
 export type FeedPage = Schemas["Feed"];
+/** A page of the changes that are no events. Save `next_cursor` after the work on `data`. */
+export type ChangesPage = Schemas["Changes"];

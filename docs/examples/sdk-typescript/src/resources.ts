@@ -202,6 +202,14 @@ export class Applicants extends Resource {
   }
 }
 
+/** Where to begin in a feed, what to bring along, and whether to wait for more. */
+export interface FollowOptions {
+  cursor?: string;
+  start?: "now";
+  expand?: "application";
+  waitSeconds?: number;
+}
+
 /** All events of the company's jobs, in one feed. */
 export class Events extends Resource {
   /**
@@ -211,14 +219,24 @@ export class Events extends Resource {
    * event's application along, as it is now. With `start: "now"` and no cursor, the first page is
    * empty: its `next_cursor` is the end.
    */
-  async *pages(
-    options: { cursor?: string; start?: "now"; expand?: "application"; waitSeconds?: number } = {},
-  ): AsyncGenerator<models.FeedPage> {
+  pages(options: FollowOptions = {}): AsyncGenerator<models.FeedPage> {
+    return this.follow("/events", options);
+  }
+
+  /** Yield pages of the changes that are no events, like `pages`: erasures, names, texts. */
+  changes(options: FollowOptions = {}): AsyncGenerator<models.ChangesPage> {
+    return this.follow("/changes", options);
+  }
+
+  private async *follow<Page extends { data: unknown[]; next_cursor: string }>(
+    path: string,
+    options: FollowOptions,
+  ): AsyncGenerator<Page> {
     let cursor = options.cursor;
     for (;;) {
       const start = cursor === undefined ? options.start : undefined;
       const query = { cursor, start, limit: 200, expand: options.expand };
-      const page: models.FeedPage = await this.client.call("GET", "/events", { query });
+      const page: Page = await this.client.call("GET", path, { query });
       if (page.data.length > 0 || start !== undefined) {
         yield page;
       } else if (options.waitSeconds === undefined) {

@@ -425,7 +425,7 @@ export interface paths {
          * Return a page of the log of the application's line, oldest first, naming nobody
          * @description Return a page of the log of the application's line, oldest first, naming nobody.
          *
-         *     `event` is `LEFT` for everyone who withdrew, was decided on or closed out. `leaf` is the SHA-256 of the row without it, as JSON: sorted keys, no spaces. A receipt's `log_digest` is the SHA-256 over the digest before a row, at first 32 zero bytes, and that row's `leaf`.
+         *     `event` is `LEFT` for everyone who withdrew, was decided on or closed out. `docs/fairness.md`, *The exact form*, says how to compute `leaf`, and from it the `log_digest` of a receipt.
          *
          *     **Who:** The applicant, with their token or session or a portal token; and the company, with a key of scope `read` or `write` or a member's session.
          */
@@ -697,6 +697,34 @@ export interface paths {
          *     **Who:** The applicant, with their token or session.
          */
         delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Return the company's changes that are no events, in commit order; none lost, none twice
+         * @description Return the company's changes that are no events, in commit order; none lost, none twice.
+         *
+         *     Send `next_cursor` as `cursor`. It is always present. A change appears within seconds: once
+         *     no older transaction is still running. With `/events`, this is everything that a copy of
+         *     jobs and applications needs.
+         *
+         *     `JOB_CHANGED`: its title, description, location, `external_id` or `metadata`. `APPLICATION_CHANGED`: its name, `external_id` or `metadata`. `APPLICATION_ERASED`: the person's data was erased; erase yours too. `JOB_DELETED`: a draft. `PLANNED_SEATS_CHANGED`: a plan was added or cancelled. `WEBHOOK_SWITCHED_OFF`: an endpoint gets nothing any more, by hand or because of its answers.
+         *
+         *     **Who:** The company, with a key of scope `read` or `write` or a member's session.
+         */
+        get: operations["list_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1862,6 +1890,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/test/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put an empty sandbox with the live clock in the place of this one
+         * @description Put an empty sandbox with the live clock in the place of this one.
+         *
+         *     `company_id` is the `id` in `/companies/me`. Its keys and webhook endpoints go on in the empty sandbox; all its jobs, people, files and schedules, and the cursors of its feeds, are out of reach. If it has just been reset, or is empty, nothing happens.
+         *
+         *     **Who:** The company, with a key of scope `write` or an owner's session.
+         */
+        post: operations["reset_sandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhooks": {
         parameters: {
             query?: never;
@@ -2067,7 +2119,648 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "application.applied": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person applied, or the company submitted them
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_applied"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.verified": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person proved their address
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_verified"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.promoted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person was offered a seat
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_promoted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.acknowledged": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person confirmed the seat
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_acknowledged"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.deadline_extended": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person got more time to confirm
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_deadline_extended"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.decayed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person missed the deadline and is back in line
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_decayed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.lapsed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person missed the last deadline, or never proved the address
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_lapsed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.reinstated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The company gave back a place that a miss or a decision had cost
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_reinstated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.placed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person got their place in line by the draw
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_placed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.deferred": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person asked for no seat before a time, or cancelled that request
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_deferred"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.preaccepted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person accepted a seat in advance, or took that back
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_preaccepted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.pass_asked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person asked to pass their next turn, or took that back
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_pass_asked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.passed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person passed a turn and keeps their place
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_passed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.withdrawn": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person left
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_withdrawn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.removed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The company removed, rejected or hired a person
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_removed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.closed_out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person was released because the job closed
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_closed_out"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.contested": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A person asked the company to look again at how the application ended
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_contested"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "application.contest_answered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The company answered the request, or the person was erased
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_application_contest_answered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job was created
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_job_created"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.opened": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job opened
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_job_opened"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.paused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job was paused
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_job_paused"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.resumed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job was resumed
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_job_resumed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job closed
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_job_closed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.capacity_changed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job’s number of seats changed
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_job_capacity_changed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.policy_changed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job’s rules changed
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_job_policy_changed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.clock_advanced": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The clock of a sandbox was moved forward
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_job_clock_advanced"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "job.drawn": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The order of a job’s line was drawn by lot
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_job_drawn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "task.started": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A task began an attempt
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_task_started"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "task.succeeded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A task succeeded
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_task_succeeded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "task.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An attempt of a task failed
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_task_failed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "task.ended": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A task ended, with any result
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_task_ended"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * You sent a test to the endpoint
+         * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
+         */
+        post: operations["on_webhook_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /**
@@ -2077,7 +2770,7 @@ export interface components {
         ActorKind: "APPLICANT" | "COMPANY" | "SYSTEM";
         /** @description The actor of an event. The system has no id. */
         ActorRef: {
-            kind: components["schemas"]["ActorKind"];
+            kind: components["schemas"]["ActorKind"] | string;
             /**
              * Format: uuid
              * @description Of COMPANY, the key or member; of APPLICANT, the person; null for SYSTEM.
@@ -2107,7 +2800,7 @@ export interface components {
             id: string;
             hint: string;
             name: string;
-            scopes: components["schemas"]["Scope"][];
+            scopes: (components["schemas"]["Scope"] | string)[];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -2221,11 +2914,11 @@ export interface components {
             id: string;
             job: components["schemas"]["JobRef"];
             applicant: components["schemas"]["ApplicantRef"];
-            status: components["schemas"]["ApplicationStatus"];
+            status: components["schemas"]["ApplicationStatus"] | string;
             /** @description Whether the email address was proved or the company submitted the person, even if they had applied themselves. */
             verified: boolean;
             /** @description How the application ended; null while it is live. */
-            outcome: components["schemas"]["Outcome"] | null;
+            outcome: components["schemas"]["Outcome"] | null | string;
             /**
              * Format: int64
              * @description 1 is the next in line; null outside the waitlist, until verified, in a job's list of applications, and in events.
@@ -2327,6 +3020,46 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description An event of an application, as in its job's log. Read the rest through the API. */
+        ApplicationEventData: {
+            /** Format: uuid */
+            planned_seats_id?: string;
+            /** Format: date-time */
+            accepted_until?: string;
+            /**
+             * Format: date-time
+             * @description Until then, a seat for the person is confirmed at once; null if the time has passed.
+             */
+            accept_until?: string;
+            /**
+             * Format: date-time
+             * @description Until then, the person wants no seat; null if it has passed or was never asked.
+             */
+            not_before?: string;
+            /** @description Whether the person passes the next turn. */
+            pass_next?: boolean;
+            /** Format: uuid */
+            company_id: string;
+            /** Format: uuid */
+            job_id: string;
+            /**
+             * Format: uuid
+             * @description The event's application; null for events of the job itself.
+             */
+            application_id: string;
+            /**
+             * Format: int64
+             * @description Number of the event in the job's log: 1, 2, 3, without gaps.
+             */
+            seq: number;
+            /** @description Hash of the event `seq`, the last one. */
+            chain_head: string;
+            /** @description What happened. */
+            event: components["schemas"]["EventName"] | string;
+            status: components["schemas"]["ApplicationStatus"] | null | string;
+            /** @description How the application ended; null while it is live. */
+            outcome: components["schemas"]["Outcome"] | null | string;
+        };
         /**
          * @description A page of a list.
          * @example {
@@ -2379,6 +3112,37 @@ export interface components {
          * @enum {string}
          */
         ApplicationStatus: "WAITLIST" | "PENDING_ACKNOWLEDGMENT" | "ACTIVE" | "INACTIVE";
+        /**
+         * @description The body of a webhook of a type that begins with `application.`.
+         * @example {
+         *       "test": true,
+         *       "type": "application.applied",
+         *       "timestamp": "2026-01-31T12:00:00.000000Z",
+         *       "data": {
+         *         "planned_seats_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "accepted_until": "2026-01-31T12:00:00.000000Z",
+         *         "accept_until": "2026-01-31T12:00:00.000000Z",
+         *         "not_before": "2026-01-31T12:00:00.000000Z",
+         *         "pass_next": false,
+         *         "company_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "job_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "application_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "seq": 1,
+         *         "chain_head": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *         "event": "PROMOTED",
+         *         "status": "WAITLIST",
+         *         "outcome": null
+         *       }
+         *     }
+         */
+        ApplicationWebhook: {
+            /** @constant */
+            test?: true;
+            type: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered") | string;
+            /** Format: date-time */
+            timestamp: string;
+            data: components["schemas"]["ApplicationEventData"];
+        };
         /**
          * @description A page of a job's applications. It can be shorter than `limit` although others follow.
          * @example {
@@ -2447,6 +3211,98 @@ export interface components {
          */
         ApplicationsImportIn: {
             applications: components["schemas"]["ImportedApplicationIn"][];
+        };
+        /** @description A change that is no event: ids only. Read what it concerns. */
+        Change: {
+            /**
+             * Format: uuid
+             * @description Opaque id. Knowing it gives no access.
+             */
+            id: string;
+            /** @description What changed. */
+            kind: components["schemas"]["ChangeKind"] | string;
+            /**
+             * Format: uuid
+             * @description The job, or that of the application; null for a webhook endpoint.
+             */
+            job_id: string | null;
+            /**
+             * Format: uuid
+             * @description The changed or erased application; null for other changes.
+             */
+            application_id: string | null;
+            /**
+             * Format: uuid
+             * @description The endpoint that was switched off; null for other changes.
+             */
+            webhook_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was recorded, by the real clock even in a sandbox.
+             */
+            at: string;
+            /** @description The changed application as it is now, without its `position`; null unless expanded. */
+            application: components["schemas"]["Application"] | null;
+        };
+        /**
+         * @description Kind of a change that is no event.
+         * @enum {string}
+         */
+        ChangeKind: "JOB_CHANGED" | "JOB_DELETED" | "PLANNED_SEATS_CHANGED" | "APPLICATION_CHANGED" | "APPLICATION_ERASED" | "WEBHOOK_SWITCHED_OFF";
+        /**
+         * @description Changes in commit order. The cursor is always present; the feed continues from it.
+         * @example {
+         *       "data": [
+         *         {
+         *           "id": "019a3c5e-7f00-7000-8000-000000000001",
+         *           "kind": "JOB_CHANGED",
+         *           "job_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *           "application_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *           "webhook_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *           "at": "2026-01-31T12:00:00.000000Z",
+         *           "application": {
+         *             "id": "019a3c5e-7f00-7000-8000-000000000001",
+         *             "job": {
+         *               "id": "019a3c5e-7f00-7000-8000-000000000001",
+         *               "title": "Ship's cook"
+         *             },
+         *             "applicant": {
+         *               "id": "019a3c5e-7f00-7000-8000-000000000001",
+         *               "name": "Mia Chen",
+         *               "email": "mia@example.com"
+         *             },
+         *             "status": "WAITLIST",
+         *             "verified": true,
+         *             "outcome": null,
+         *             "position": 1,
+         *             "people_waiting": 1,
+         *             "decay_count": 1,
+         *             "decays_left": 1,
+         *             "acknowledge_by": null,
+         *             "eligible_at": null,
+         *             "not_before": null,
+         *             "accept_until": null,
+         *             "pass_next": false,
+         *             "passes_used": 0,
+         *             "applied_at": "2026-01-31T12:00:00.000000Z",
+         *             "promoted_at": null,
+         *             "acknowledged_at": null,
+         *             "ended_at": null,
+         *             "time_in_status_seconds": 1,
+         *             "external_id": "text",
+         *             "metadata": {},
+         *             "decision": null,
+         *             "server_time": "2026-01-31T12:00:00.000000Z"
+         *           }
+         *         }
+         *       ],
+         *       "next_cursor": "text"
+         *     }
+         */
+        Changes: {
+            data: components["schemas"]["Change"][];
+            /** @description Send it as `cursor` the next time. Always present. */
+            next_cursor: string;
         };
         /**
          * @description The clock of a sandbox.
@@ -2524,7 +3380,7 @@ export interface components {
             seconds: number;
         };
         /**
-         * @description An email address and the code that was sent to it. Blanks between digits do not matter.
+         * @description An email address and the code that was sent to it. Blanks and dashes do not matter.
          * @example {
          *       "email": "mia@example.com",
          *       "code": "12345678"
@@ -2568,7 +3424,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             /** @description The scopes of the key in use; null in a member's session. */
-            scopes: components["schemas"]["Scope"][] | null;
+            scopes: (components["schemas"]["Scope"] | string)[] | null;
             /**
              * Format: uuid
              * @description The id of the key in use, and the `actor.id` of its acts; null in a member's session.
@@ -2647,9 +3503,9 @@ export interface components {
              */
             answered_at: string | null;
             /** @description What the company answered: it stays (UPHELD) or changes (CHANGED). DROPPED: the person was erased before. Null while it is open. */
-            answer: components["schemas"]["ContestAnswer"] | null;
+            answer: components["schemas"]["ContestAnswer"] | null | string;
             /** @description The reason as a code, kept in the log. */
-            reason: components["schemas"]["ContestReason"] | null;
+            reason: components["schemas"]["ContestReason"] | null | string;
             /** @description What the company wrote to the person; null without a text. */
             answer_text: string | null;
             /**
@@ -2762,9 +3618,9 @@ export interface components {
         /** @description A company's decision. Only the company sees its note. */
         Decision: {
             /** @description What the company decided. */
-            outcome: components["schemas"]["Outcome"];
+            outcome: components["schemas"]["Outcome"] | string;
             /** @description The code of the reason, if one was given. */
-            reason: components["schemas"]["Reason"] | null;
+            reason: components["schemas"]["Reason"] | null | string;
             /** @description Free text of the company, kept outside the log. Null for applicants. */
             note: string | null;
             actor: components["schemas"]["ActorRef"];
@@ -2849,7 +3705,7 @@ export interface components {
              * @description 0 for the first email, then how often it was sent again.
              */
             repetition: number;
-            state: components["schemas"]["EmailState"];
+            state: components["schemas"]["EmailState"] | string;
             problem: string | null;
             /** @description A description of the problem for people. */
             problem_detail: string | null;
@@ -2920,13 +3776,13 @@ export interface components {
              */
             application_id: string | null;
             /** @description What happened. */
-            event: components["schemas"]["EventName"];
+            event: components["schemas"]["EventName"] | string;
             /** @description The application's status before the event, or the job's if it is the job's event; null if there was none. */
-            from_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null;
+            from_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null | string;
             /** @description The status after the event, likewise; null if the event concerns none. */
-            to_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null;
+            to_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null | string;
             /** @description How the application ended; null while it is live. */
-            outcome: components["schemas"]["Outcome"] | null;
+            outcome: components["schemas"]["Outcome"] | null | string;
             actor: components["schemas"]["ActorRef"];
             /**
              * Format: int64
@@ -3213,8 +4069,7 @@ export interface components {
             type: string;
             /** Format: int64 */
             version: number;
-            /** @enum {string} */
-            status: "PENDING" | "RUNNING" | "CANCELLING" | "SUCCEEDED" | "CANCELLED" | "DEAD" | "DISCARDED";
+            status: ("PENDING" | "RUNNING" | "CANCELLING" | "SUCCEEDED" | "CANCELLED" | "DEAD" | "DISCARDED") | string;
             /** @description Whether it waits because its type is paused, by the company or the site. */
             type_paused: boolean;
             /**
@@ -3314,10 +4169,8 @@ export interface components {
             id: string;
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
-            /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
-            /** @enum {string} */
-            state: "PENDING" | "DELIVERED" | "FAILED";
+            type: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test") | string;
+            state: ("PENDING" | "DELIVERED" | "FAILED") | string;
             /** Format: int64 */
             attempts: number;
             /** Format: date-time */
@@ -3484,11 +4337,8 @@ export interface components {
              * @description The row's number in a spreadsheet; in a list of JSON, counted from 1.
              */
             row: number;
-            /**
-             * @description ALREADY_THERE: an earlier request or import made its application.
-             * @enum {string}
-             */
-            status: "ACCEPTED" | "ALREADY_THERE" | "REFUSED";
+            /** @description ALREADY_THERE: an earlier request or import made its application. */
+            status: ("ACCEPTED" | "ALREADY_THERE" | "REFUSED") | string;
             /**
              * Format: uuid
              * @description The row's application; of a refused row, the one that is in its way, if any.
@@ -3574,7 +4424,7 @@ export interface components {
             title: string;
             description: string;
             location: string;
-            status: components["schemas"]["JobStatus"];
+            status: components["schemas"]["JobStatus"] | string;
             /**
              * Format: int64
              * @description Number of seats.
@@ -3687,6 +4537,29 @@ export interface components {
              * @description When the order of the line is drawn by lot; null: first come, first served.
              */
             draw_at?: string;
+        };
+        /** @description An event of a job itself, as in its log; null where only applications have a value. */
+        JobEventData: {
+            /** Format: uuid */
+            planned_seats_id?: string;
+            /** Format: uuid */
+            company_id: string;
+            /** Format: uuid */
+            job_id: string;
+            /** @description The event's application; null for events of the job itself. */
+            application_id: null;
+            /**
+             * Format: int64
+             * @description Number of the event in the job's log: 1, 2, 3, without gaps.
+             */
+            seq: number;
+            /** @description Hash of the event `seq`, the last one. */
+            chain_head: string;
+            /** @description What happened. */
+            event: components["schemas"]["EventName"] | string;
+            status: components["schemas"]["JobStatus"] | null | string;
+            /** @description How the application ended; null while it is live. */
+            outcome: null;
         };
         /**
          * @description A new job.
@@ -3804,6 +4677,33 @@ export interface components {
          */
         JobStatus: "DRAFT" | "OPEN" | "PAUSED" | "CLOSED";
         /**
+         * @description The body of a webhook of a type that begins with `job.`.
+         * @example {
+         *       "test": true,
+         *       "type": "job.created",
+         *       "timestamp": "2026-01-31T12:00:00.000000Z",
+         *       "data": {
+         *         "planned_seats_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "company_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "job_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "application_id": null,
+         *         "seq": 1,
+         *         "chain_head": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+         *         "event": "PROMOTED",
+         *         "status": "DRAFT",
+         *         "outcome": null
+         *       }
+         *     }
+         */
+        JobWebhook: {
+            /** @constant */
+            test?: true;
+            type: ("job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn") | string;
+            /** Format: date-time */
+            timestamp: string;
+            data: components["schemas"]["JobEventData"];
+        };
+        /**
          * @description A job's line at a given moment.
          * @example {
          *       "job_id": "019a3c5e-7f00-7000-8000-000000000001",
@@ -3898,7 +4798,7 @@ export interface components {
              * @description The last event that the line shows.
              */
             seq: number;
-            status: components["schemas"]["JobStatus"];
+            status: components["schemas"]["JobStatus"] | string;
             /**
              * Format: int64
              * @description Number of seats.
@@ -3943,7 +4843,7 @@ export interface components {
             id: string;
             hint: string;
             name: string;
-            scopes: components["schemas"]["Scope"][];
+            scopes: (components["schemas"]["Scope"] | string)[];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -3990,8 +4890,7 @@ export interface components {
             type: string;
             /** Format: int64 */
             version: number;
-            /** @enum {string} */
-            status: "PENDING" | "RUNNING" | "CANCELLING" | "SUCCEEDED" | "CANCELLED" | "DEAD" | "DISCARDED";
+            status: ("PENDING" | "RUNNING" | "CANCELLING" | "SUCCEEDED" | "CANCELLED" | "DEAD" | "DISCARDED") | string;
             /** @description Whether it waits because its type is paused, by the company or the site. */
             type_paused: boolean;
             /**
@@ -4093,13 +4992,10 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: (("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended") | string)[];
             is_active: boolean;
-            /**
-             * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
-             * @enum {string|null}
-             */
-            off_reason: "BY_HAND" | "GONE" | "FAILING" | null;
+            /** @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on. */
+            off_reason: ("BY_HAND" | "GONE" | "FAILING") | null | string;
             /** Format: date-time */
             off_at: string | null;
             /**
@@ -4423,7 +5319,7 @@ export interface components {
              * @description The application that has this place.
              */
             application_id: string;
-            status: components["schemas"]["ApplicationStatus"];
+            status: components["schemas"]["ApplicationStatus"] | string;
             /** @description Whether the email address was proved or the company submitted the person, even if they had applied themselves. */
             verified: boolean;
             /**
@@ -4704,8 +5600,7 @@ export interface components {
             title: string;
             status: number;
             detail: string;
-            /** @enum {string} */
-            code: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_CONTESTED" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "CONTEST_ANSWERED" | "CONTEST_TOO_LATE" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "LOG_ARCHIVED" | "NOT_CONTESTABLE" | "NOT_DEFERRABLE" | "NOT_PASSABLE" | "NOT_PREACCEPTABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
+            code: components["schemas"]["ProblemCode"] | string;
             request_id: string | null;
             errors: components["schemas"]["FieldError"][];
             /**
@@ -4715,6 +5610,11 @@ export interface components {
             existing_id: string | null;
             error: components["schemas"]["ErrorEnvelope"];
         };
+        /**
+         * @description Code of a problem.
+         * @enum {string}
+         */
+        ProblemCode: "INVALID_FILE" | "INVALID_PAYLOAD" | "INVALID_SCHEDULE" | "MALFORMED_REQUEST" | "UNKNOWN_TASK_TYPE" | "VALIDATION_ERROR" | "NOT_AUTHENTICATED" | "NOT_A_SANDBOX" | "PERMISSION_DENIED" | "TYPE_NOT_ALLOWED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "ALREADY_CONTESTED" | "ALREADY_DECIDED" | "CLOCK_LIMIT" | "CLOCK_MOVING" | "CONFIRMATION_NEEDED" | "CONTEST_ANSWERED" | "CONTEST_TOO_LATE" | "DUPLICATE_SUBMISSION" | "EMAIL_NOT_REPEATABLE" | "EXTERNAL_ID_TAKEN" | "FILES_FULL" | "IDEMPOTENCY_KEY_IN_USE" | "INVALID_TRANSITION" | "JOB_NOT_OPEN" | "LIMIT_REACHED" | "LOG_ARCHIVED" | "NOT_CONTESTABLE" | "NOT_DEFERRABLE" | "NOT_PASSABLE" | "NOT_PREACCEPTABLE" | "NOT_REINSTATABLE" | "PERSON_ERASED" | "SANDBOX_FULL" | "ACKNOWLEDGMENT_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "PRECONDITION_REQUIRED" | "BACKPRESSURE" | "THROTTLED" | "INTERNAL_ERROR" | "BUSY" | "UNAVAILABLE";
         /** @description A number of runs per number of seconds. */
         Rate: {
             /** Format: int64 */
@@ -4728,7 +5628,7 @@ export interface components {
          */
         Reason: "NOT_A_MATCH" | "POSITION_FILLED" | "NO_RESPONSE" | "MISSED_INTERVIEW" | "DUPLICATE_PERSON" | "OTHER" | "IMPORT_UNDONE";
         /**
-         * @description A signed receipt. The signature covers all other fields as JSON: sorted keys, no spaces.
+         * @description A signed receipt. `docs/fairness.md`, *The exact form*, says what is signed and how.
          * @example {
          *       "kind": "text",
          *       "version": 1,
@@ -4750,6 +5650,7 @@ export interface components {
          *       "log_digest": "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9",
          *       "policy_version": 1,
          *       "issued_at": "2026-01-31T12:00:00.000000Z",
+         *       "test": true,
          *       "key": "text",
          *       "signature": "text"
          *     }
@@ -4767,9 +5668,9 @@ export interface components {
              * @description The id of the application.
              */
             application: string;
-            status: components["schemas"]["ApplicationStatus"];
+            status: components["schemas"]["ApplicationStatus"] | string;
             /** @description How the application ended; null while it is live. */
-            outcome: components["schemas"]["Outcome"] | null;
+            outcome: components["schemas"]["Outcome"] | null | string;
             /** @description The place in the order; null outside the waitlist. */
             order_key: components["schemas"]["OrderKey"] | null;
             /**
@@ -4808,6 +5709,8 @@ export interface components {
              * @description When the receipt was signed.
              */
             issued_at: string;
+            /** @description True in a sandbox, where a receipt proves nothing about a real line. */
+            test: boolean;
             key: string;
             /** @description Ed25519 signature of all other fields, in base64. */
             signature: string;
@@ -4943,7 +5846,7 @@ export interface components {
             seats_held_at_end: number;
             /** Format: int64 */
             capacity_at_end: number;
-            status_at_end: components["schemas"]["JobStatus"];
+            status_at_end: components["schemas"]["JobStatus"] | string;
             /** @description From an offer to its acknowledgement. */
             seconds_to_acknowledge: components["schemas"]["Spread"];
             /** @description From the application to its first offer. */
@@ -4994,6 +5897,28 @@ export interface components {
             data: components["schemas"]["RequestRecord"][];
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             next_cursor: string | null;
+        };
+        /**
+         * @description The sandbox that is meant, so that a repeated request cannot empty the next one.
+         * @example {
+         *       "company_id": "text"
+         *     }
+         */
+        ResetIn: {
+            company_id: string;
+        };
+        /**
+         * @description The present sandbox.
+         * @example {
+         *       "company_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *       "created_at": "2026-01-31T12:00:00.000000Z"
+         *     }
+         */
+        Sandbox: {
+            /** Format: uuid */
+            company_id: string;
+            /** Format: date-time */
+            created_at: string;
         };
         /**
          * @description Scope of an API key. WRITE allows what an owner may do, except managing keys and members.
@@ -5190,8 +6115,7 @@ export interface components {
             type: string;
             /** Format: int64 */
             version: number;
-            /** @enum {string} */
-            status: "PENDING" | "RUNNING" | "CANCELLING" | "SUCCEEDED" | "CANCELLED" | "DEAD" | "DISCARDED";
+            status: ("PENDING" | "RUNNING" | "CANCELLING" | "SUCCEEDED" | "CANCELLED" | "DEAD" | "DISCARDED") | string;
             /** @description Whether it waits because its type is paused, by the company or the site. */
             type_paused: boolean;
             /**
@@ -5235,8 +6159,7 @@ export interface components {
         };
         /** @description An actor with a name. Workers and the system have no id. */
         TaskActor: {
-            /** @enum {string} */
-            kind: "key" | "member" | "schedule" | "worker" | "system";
+            kind: ("key" | "member" | "schedule" | "worker" | "system") | string;
             /**
              * Format: uuid
              * @description The key, member or schedule; null for a worker and the system.
@@ -5318,8 +6241,7 @@ export interface components {
             id: number;
             /** Format: uuid */
             task_id: string;
-            /** @enum {string} */
-            kind: "enqueued" | "started" | "progress" | "emitted" | "succeeded" | "failed" | "retry_scheduled" | "returned" | "lease_lost" | "cancel_requested" | "cancelled" | "dead" | "replayed" | "discarded";
+            kind: ("enqueued" | "started" | "progress" | "emitted" | "succeeded" | "failed" | "retry_scheduled" | "returned" | "lease_lost" | "cancel_requested" | "cancelled" | "dead" | "replayed" | "discarded") | string;
             /**
              * Format: date-time
              * @description When it happened.
@@ -5333,6 +6255,21 @@ export interface components {
             actor: components["schemas"]["TaskActor"];
             worker: string | null;
             data: unknown;
+        };
+        /** @description An event of a task; `task.ended` says in `event` how it ended. */
+        TaskEventData: {
+            /** Format: uuid */
+            company_id: string;
+            /** Format: uuid */
+            task_id: string;
+            task_type: string;
+            /**
+             * Format: int64
+             * @description Number of the current or last attempt; 0 before the first.
+             */
+            attempt: number;
+            /** @description What happened. */
+            event: ("started" | "succeeded" | "failed" | "dead" | "cancelled" | "discarded") | string;
         };
         /**
          * @description A page of a list.
@@ -5349,6 +6286,7 @@ export interface components {
          *             "id": "019a3c5e-7f00-7000-8000-000000000001",
          *             "name": "owner@acme.example"
          *           },
+         *           "worker": "text",
          *           "data": {}
          *         }
          *       ],
@@ -5744,11 +6682,8 @@ export interface components {
             paused: boolean;
             /** @description Who paused it: a member or key of the company, or the site for everyone. */
             paused_by: components["schemas"]["TaskActor"] | null;
-            /**
-             * @description OPEN while too many runs fail, yours or everyone's. One run a minute is tried meanwhile.
-             * @enum {string}
-             */
-            breaker: "CLOSED" | "OPEN";
+            /** @description OPEN while too many runs fail, yours or everyone's. One run a minute is tried meanwhile. */
+            breaker: ("CLOSED" | "OPEN") | string;
             /** Format: date-time */
             breaker_changed_at: string | null;
         };
@@ -5786,6 +6721,56 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * @description The body of a webhook of a type that begins with `task.`.
+         * @example {
+         *       "test": true,
+         *       "type": "task.started",
+         *       "timestamp": "2026-01-31T12:00:00.000000Z",
+         *       "data": {
+         *         "company_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "task_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "task_type": "text",
+         *         "attempt": 1,
+         *         "event": "started"
+         *       }
+         *     }
+         */
+        TaskWebhook: {
+            /** @constant */
+            test?: true;
+            type: ("task.started" | "task.succeeded" | "task.failed" | "task.ended") | string;
+            /** Format: date-time */
+            timestamp: string;
+            data: components["schemas"]["TaskEventData"];
+        };
+        /** @description The endpoint that is tested. */
+        TestEventData: {
+            /** Format: uuid */
+            company_id: string;
+            /** Format: uuid */
+            endpoint_id: string;
+        };
+        /**
+         * @description The body of a `webhook.test`.
+         * @example {
+         *       "test": true,
+         *       "type": "webhook.test",
+         *       "timestamp": "2026-01-31T12:00:00.000000Z",
+         *       "data": {
+         *         "company_id": "019a3c5e-7f00-7000-8000-000000000001",
+         *         "endpoint_id": "019a3c5e-7f00-7000-8000-000000000001"
+         *       }
+         *     }
+         */
+        TestWebhook: {
+            /** @constant */
+            test?: true;
+            type: "webhook.test" | string;
+            /** Format: date-time */
+            timestamp: string;
+            data: components["schemas"]["TestEventData"];
+        };
+        /**
          * @description A token for the person who proved their address.
          * @example {
          *       "token": "nila_7Qd…",
@@ -5820,11 +6805,11 @@ export interface components {
              */
             application_id: string | null;
             /** @description What happened. */
-            event: components["schemas"]["EventName"];
-            from_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null;
-            to_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null;
+            event: components["schemas"]["EventName"] | string;
+            from_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null | string;
+            to_status: components["schemas"]["ApplicationStatus"] | components["schemas"]["JobStatus"] | null | string;
             /** @description How the application ended; null while it is live. */
-            outcome: components["schemas"]["Outcome"] | null;
+            outcome: components["schemas"]["Outcome"] | null | string;
             actor: components["schemas"]["ActorRef"];
             /**
              * Format: int64
@@ -6001,13 +6986,10 @@ export interface components {
             id: string;
             url: string;
             description: string;
-            types: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended")[];
+            types: (("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended") | string)[];
             is_active: boolean;
-            /**
-             * @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on.
-             * @enum {string|null}
-             */
-            off_reason: "BY_HAND" | "GONE" | "FAILING" | null;
+            /** @description BY_HAND: a member or key switched it off. GONE: it answered 410. FAILING: a tenth attempt failed, and no other delivery arrived meanwhile. Null if it is on. */
+            off_reason: ("BY_HAND" | "GONE" | "FAILING") | null | string;
             /** Format: date-time */
             off_at: string | null;
             /**
@@ -6092,10 +7074,8 @@ export interface components {
             id: string;
             /** @description The header `webhook-id`, the same in every attempt; not the endpoint's id. */
             webhook_id: string;
-            /** @enum {string} */
-            type: "application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test";
-            /** @enum {string} */
-            state: "PENDING" | "DELIVERED" | "FAILED";
+            type: ("application.applied" | "application.verified" | "application.promoted" | "application.acknowledged" | "application.deadline_extended" | "application.decayed" | "application.lapsed" | "application.reinstated" | "application.placed" | "application.deferred" | "application.preaccepted" | "application.pass_asked" | "application.passed" | "application.withdrawn" | "application.removed" | "application.closed_out" | "application.contested" | "application.contest_answered" | "job.created" | "job.opened" | "job.paused" | "job.resumed" | "job.closed" | "job.capacity_changed" | "job.policy_changed" | "job.clock_advanced" | "job.drawn" | "task.started" | "task.succeeded" | "task.failed" | "task.ended" | "webhook.test") | string;
+            state: ("PENDING" | "DELIVERED" | "FAILED") | string;
             /** Format: int64 */
             attempts: number;
             /** Format: date-time */
@@ -6992,7 +7972,14 @@ export interface components {
             };
         };
     };
-    parameters: never;
+    parameters: {
+        /** @description The id of the delivery, the same in every attempt. */
+        "webhook-id": string;
+        /** @description When this attempt was made, in seconds since 1970. */
+        "webhook-timestamp": string;
+        /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+        "webhook-signature": string;
+    };
     requestBodies: never;
     headers: {
         /** @description The file's name. */
@@ -7302,7 +8289,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -7433,7 +8420,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -7469,7 +8456,7 @@ export interface operations {
             query?: {
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -8403,6 +9390,48 @@ export interface operations {
             503: components["responses"]["BusyOrUnavailable"];
         };
     };
+    list_changes: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+                /** @description Where to begin without a cursor: at the first change, or after the last one. */
+                start?: "beginning" | "now";
+                /** @description Rows per page. */
+                limit?: number;
+                /** @description Fields to fill in, otherwise null. `application`: the changed application as it is now, its `position` always null. */
+                expand?: "application"[];
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
+                fields?: ("id" | "kind" | "job_id" | "application_id" | "webhook_id" | "at" | "application")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
     get_own_company: {
         parameters: {
             query?: never;
@@ -8572,7 +9601,7 @@ export interface operations {
                 limit?: number;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
                 expand?: "application"[];
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("seq" | "id" | "job_id" | "application_id" | "event" | "from_status" | "to_status" | "outcome" | "actor" | "cause_seq" | "policy_version" | "at" | "effective_at" | "data" | "prev_hash" | "hash" | "application")[];
             };
             header?: never;
@@ -8661,7 +9690,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "draw_at" | "drawn_at" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
             };
             header?: never;
@@ -8737,7 +9766,7 @@ export interface operations {
     get_job: {
         parameters: {
             query?: {
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("id" | "company" | "title" | "description" | "location" | "status" | "capacity" | "active_count" | "pending_count" | "waitlist_count" | "unverified_count" | "seats_free" | "policy" | "seq" | "external_id" | "metadata" | "draw_at" | "drawn_at" | "opened_at" | "closed_at" | "created_at" | "updated_at")[];
             };
             header?: {
@@ -8891,7 +9920,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company; `total`: the number of matching applications, counted up to 10,000; not together with `search`. */
                 expand?: ("decision" | "total")[];
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -9107,7 +10136,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Fields to fill in, otherwise null. `application`: the event's application as it is now, its `position` always null. */
                 expand?: "application"[];
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("seq" | "id" | "job_id" | "application_id" | "event" | "from_status" | "to_status" | "outcome" | "actor" | "cause_seq" | "policy_version" | "at" | "effective_at" | "data" | "prev_hash" | "hash" | "application")[];
             };
             header?: {
@@ -9572,7 +10601,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: {
@@ -9879,7 +10908,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Fields to fill in, otherwise null. `decision`: the company's decision, with its note for the company. */
                 expand?: "decision"[];
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("id" | "job" | "applicant" | "status" | "verified" | "outcome" | "position" | "people_waiting" | "decay_count" | "decays_left" | "acknowledge_by" | "eligible_at" | "not_before" | "accept_until" | "pass_next" | "passes_used" | "applied_at" | "promoted_at" | "acknowledged_at" | "ended_at" | "time_in_status_seconds" | "external_id" | "metadata" | "decision" | "server_time")[];
             };
             header?: never;
@@ -10229,7 +11258,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the previous page. Send the same filters and order with it; others get 400. */
                 cursor?: string;
-                /** @description Only these fields of each object. The others are left out, although its type requires them. */
+                /** @description Only these fields of each object. The others are left out, so the answer does not fit the schema below, which requires them: with a generated client, read the body as plain JSON. */
                 fields?: ("id" | "type" | "version" | "status" | "type_paused" | "priority" | "attempt" | "max_attempts" | "run_after" | "progress" | "result" | "last_error" | "idempotency_key" | "producer" | "request_id" | "created_at" | "started_at" | "finished_at")[];
             };
             header?: never;
@@ -10828,6 +11857,48 @@ export interface operations {
             503: components["responses"]["BusyOrUnavailable"];
         };
     };
+    reset_sandbox: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to repeat the request: for 24 hours, the same body, byte by byte, gets the first response again. A response that contains a secret is not kept. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResetIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sandbox"];
+                };
+            };
+            400: components["responses"]["MalformedRequestOrValidationError"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotASandboxOrPermissionDenied"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyKeyInUse"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["Throttled"];
+            503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
     list_webhooks: {
         parameters: {
             query?: {
@@ -11282,6 +12353,1606 @@ export interface operations {
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["Throttled"];
             503: components["responses"]["BusyOrUnavailable"];
+        };
+    };
+    on_application_applied: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_verified: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_promoted: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_acknowledged: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_deadline_extended: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_decayed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_lapsed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_reinstated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_placed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_deferred: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_preaccepted: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_pass_asked: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_passed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_withdrawn: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_removed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_closed_out: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_contested: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_application_contest_answered: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_created: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_opened: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_paused: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_resumed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_closed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_capacity_changed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_policy_changed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_clock_advanced: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_job_drawn: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_task_started: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_task_succeeded: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_task_failed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_task_ended: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_webhook_test: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the delivery, the same in every attempt. */
+                "webhook-id": components["parameters"]["webhook-id"];
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": components["parameters"]["webhook-timestamp"];
+                /** @description Signatures of Standard Webhooks, one for each valid secret, separated by spaces. */
+                "webhook-signature": components["parameters"]["webhook-signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestWebhook"];
+            };
+        };
+        responses: {
+            /** @description Nothing more is sent: the endpoint is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again, after your `Retry-After`, if there is one. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

@@ -37,7 +37,7 @@ class OrderKeyOut(TypedDict):
 
 
 class ReceiptOut(TypedDict):
-    """A signed receipt. The signature covers all other fields as JSON: sorted keys, no spaces."""
+    """A signed receipt. `docs/fairness.md`, *The exact form*, says what is signed and how."""
 
     kind: str
     version: Count
@@ -56,6 +56,7 @@ class ReceiptOut(TypedDict):
     log_digest: Hash
     policy_version: Count
     issued_at: SignedTime
+    test: bool
     key: str
     signature: str
 
@@ -107,9 +108,8 @@ class ApplicationReceiptLog(Endpoint):
         PageOf[OpaqueEventOut],
         parameters=(AFTER_SEQ, *PAGED),
         about="`event` is `LEFT` for everyone who withdrew, was decided on or closed out."
-        " `leaf` is the SHA-256 of the row without it, as JSON: sorted keys, no spaces. A receipt's"
-        " `log_digest` is the SHA-256 over the digest before a row, at first 32 zero bytes, and"
-        " that row's `leaf`.",
+        " `docs/fairness.md`, *The exact form*, says how to compute `leaf`, and from it the"
+        " `log_digest` of a receipt.",
         refuses=(LOG_ARCHIVED,),
     )
     def get(self, request: Request, application_id: UUID) -> Response:

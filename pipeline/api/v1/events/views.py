@@ -21,7 +21,7 @@ from pipeline.api.openapi.parameters import (
 )
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.pagination import link_to_next_page, page_limit
-from pipeline.api.parameters import choice_parameter, refuse_parameter
+from pipeline.api.parameters import choice_parameter, feed_start_parameter, refuse_parameter
 from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.v1.events.outputs import EventOut, FeedOut, events_out
 from pipeline.domain.errors import UnknownPlace
@@ -89,10 +89,7 @@ def _event_feed_place(request: Request, name: str, company_id: UUID) -> FeedPlac
     """Return the place in the parameter `name`, else where the client starts; None: the first."""
     text = request.query_params.get(name)
     if text is None:
-        start = request.query_params.get("start", "beginning")
-        if start not in ("beginning", "now"):
-            refuse_parameter("start", "Must be one of beginning, now.")
-        return end_of_feed(company_id) if start == "now" else None
+        return end_of_feed(company_id) if feed_start_parameter(request) == "now" else None
     place = decode_cursor(text, UUID, int)
     if place is None and text != _START:
         refuse_parameter(name, _FOREIGN)

@@ -21,7 +21,7 @@ from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, Breaker, St
 from tasks.payloads import redact_payload
 
 Priority = Annotated[int, ("minimum", LOWEST_PRIORITY), ("maximum", HIGHEST_PRIORITY)]
-TaskStatus = Annotated[str, ("enum", tuple(Status.values))]
+TaskStatus = Annotated[str, ("codes", tuple(Status.values))]
 ROW_STATUSES = ("ACCEPTED", "ALREADY_THERE", "REFUSED")
 ACTORS = ("key", "member", "schedule", "worker", "system")
 
@@ -94,7 +94,7 @@ class NewTasksOut(TypedDict):
 class TaskActorOut(TypedDict):
     """An actor with a name. Workers and the system have no id."""
 
-    kind: Annotated[str, ("enum", ACTORS)]
+    kind: Annotated[str, ("codes", ACTORS)]
     id: UUID | None
     name: str
 
@@ -104,7 +104,7 @@ class TaskEventOut(TypedDict):
 
     id: Count
     task_id: UUID
-    kind: Annotated[str, ("enum", tuple(EventKind.values))]
+    kind: Annotated[str, ("codes", tuple(EventKind.values))]
     at: datetime
     attempt: Count
     actor: TaskActorOut
@@ -116,7 +116,7 @@ class ImportedRowOut(TypedDict):
     """A row of an import: its application, or the reason why it has none."""
 
     row: Count
-    status: Annotated[str, ("enum", ROW_STATUSES)]
+    status: Annotated[str, ("codes", ROW_STATUSES)]
     application_id: UUID | None
     external_id: str | None
     code: str | None
@@ -168,7 +168,7 @@ class TaskTypeOut(TypedDict):
     allowed: bool
     paused: bool
     paused_by: TaskActorOut | None
-    breaker: Annotated[str, ("enum", tuple(Breaker.values))]
+    breaker: Annotated[str, ("codes", tuple(Breaker.values))]
     breaker_changed_at: datetime | None
 
 

@@ -11,10 +11,10 @@ from pipeline.api.v1.outputs import Count
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks.types import TEST, TYPES
 
-WebhookType = Annotated[str, ("enum", tuple(TYPES))]
-DeliveredType = Annotated[str, ("enum", (*TYPES, TEST))]
-DeliveryState = Annotated[str, ("enum", tuple(WebhookDelivery.State.values))]
-OffReason = Annotated[str, ("enum", tuple(WebhookEndpoint.OffReason.values))]
+WebhookType = Annotated[str, ("codes", tuple(TYPES))]
+DeliveredType = Annotated[str, ("codes", (*TYPES, TEST))]
+DeliveryState = Annotated[str, ("codes", tuple(WebhookDelivery.State.values))]
+OffReason = Annotated[str, ("codes", tuple(WebhookEndpoint.OffReason.values))]
 
 
 class WebhookOut(TypedDict):

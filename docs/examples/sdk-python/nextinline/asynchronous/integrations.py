@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import cast
+from typing import Any, cast
 
 from nextinline import models
 from nextinline.asynchronous.resources import AsyncResource
@@ -28,10 +28,33 @@ class AsyncEvents(AsyncResource):
         the feed ends; with `wait_seconds`, waits that long and asks again, for ever.
         `expand="application"` brings each event's application along, as it is now.
         """
+        async for page in self._follow("/events", cursor, start, expand, wait_seconds):
+            yield cast(models.Feed, page)
+
+    async def changes(
+        self,
+        *,
+        cursor: str | None = None,
+        start: str | None = None,
+        expand: str | None = None,
+        wait_seconds: float | None = None,
+    ) -> AsyncIterator[models.Changes]:
+        """Yield pages of the changes that are no events, like `pages`: erasures, names, texts."""
+        async for page in self._follow("/changes", cursor, start, expand, wait_seconds):
+            yield cast(models.Changes, page)
+
+    async def _follow(
+        self,
+        path: str,
+        cursor: str | None,
+        start: str | None,
+        expand: str | None,
+        wait_seconds: float | None,
+    ) -> AsyncIterator[Any]:
         while True:
             begins = None if cursor else start
             query = {"cursor": cursor, "start": begins, "limit": 200, "expand": expand}
-            page = await self._client.call("GET", "/events", query=query)
+            page = await self._client.call("GET", path, query=query)
             if page["data"] or begins:
                 yield page
             elif wait_seconds is None:
@@ -77,3 +100,8 @@ class AsyncSandbox(AsyncResource):
             idempotency_key=idempotency_key,
         )
         return cast(models.ClockAdvance, made)
+
+    async def reset(self, company_id: str) -> models.Sandbox:
+        """Put an empty sandbox in the place of that one, whose id `/companies/me` has."""
+        body = {"company_id": company_id}
+        return cast(models.Sandbox, await self._client.call("POST", "/test/reset", json=body))

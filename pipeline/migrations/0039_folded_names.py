@@ -53,7 +53,7 @@ FROM pipeline_application told JOIN jobs_job job ON job.id = told.job_id,
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pipeline", "0036_removed_logs")]
+    dependencies = [("pipeline", "0038_changes")]
 
     # In one transaction: searches and applications go on meanwhile, with the old words.
     operations = [migrations.RunSQL(FOLDED, AS_TYPED)]

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pipeline', '0036_removed_logs'),
+        ('pipeline', '0039_folded_names'),
     ]
 
     operations = [
