@@ -149,7 +149,7 @@ def _apply_for(
         from django.db import connection
 
         from pipeline.domain.states import Actor, ActorKind
-        from pipeline.services.apply import apply
+        from pipeline.services.joining import apply
 
         actor = Actor(ActorKind.COMPANY, people[0])
         harness.execute("SELECT 1")  # open the connection before the clock starts

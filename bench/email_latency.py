@@ -73,7 +73,7 @@ def measure(mailbox: Mailbox) -> None:
     from applicants.mail import post_private_email
     from pipeline.domain.states import Outcome
     from pipeline.models import Application
-    from pipeline.services.remove import remove
+    from pipeline.services.leaving import remove
     from tests.support import factories
 
     def code() -> None:

@@ -84,7 +84,7 @@ class Clients:
 
         from pipeline.domain.errors import LineError
         from pipeline.domain.states import Actor, ActorKind
-        from pipeline.services.apply import apply
+        from pipeline.services.joining import apply
 
         company = Actor(ActorKind.COMPANY, uuid4())
         while not self.is_over.is_set():

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import harness  # noqa: F401  it makes the project importable
 
-from pipeline.forecast.waits import Turn, forecast_wait_at_position, forecast_waits_of_line
+from pipeline.figures.forecast import Turn, forecast_wait_at_position, forecast_waits_of_line
 
 DAY = 86_400.0
 HALF, MOST, MOST_POINTS = 50, 80, 5

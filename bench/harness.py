@@ -95,7 +95,7 @@ def make_job(*, capacity: int = 10, **policy: object) -> str:
     from jobs.companies import create_company
     from jobs.policies import Policy
     from pipeline.domain.states import Actor, ActorKind
-    from pipeline.services.lifecycle import Posting, create_job
+    from pipeline.services.jobs import Posting, create_job
 
     company = create_company(name="Bench", owner_email="owner@bench.example")
     job_id = create_job(

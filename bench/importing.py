@@ -72,7 +72,7 @@ def _backend_seconds() -> float:
 
 def _apply(job_id: UUID, n: int, count: int) -> None:
     from applicants.people import find_or_create_applicant
-    from pipeline.services.apply import apply
+    from pipeline.services.joining import apply
 
     for who in range(count):
         person = find_or_create_applicant(f"single-{n}-{who}@bench.example")
@@ -84,7 +84,7 @@ def import_people(job_id: UUID, prefix: str, count: int) -> list[float]:
 
     Return how many seconds storing and importing took.
     """
-    from pipeline.imports.read_csv import MOST_ROWS
+    from pipeline.files.imports.reading import MOST_ROWS
 
     times = [0.0, 0.0]
     for n, first in enumerate(range(0, count, MOST_ROWS)):
@@ -95,8 +95,8 @@ def import_people(job_id: UUID, prefix: str, count: int) -> list[float]:
 
 def _import_file(job_id: UUID, prefix: str, count: int) -> list[float]:
     from jobs.models import Job
-    from pipeline.imports.admit import admit_rows
-    from pipeline.imports.store import store_import
+    from pipeline.files.imports.admitting import admit_rows
+    from pipeline.files.imports.starting import store_import
 
     company_id = Job.objects.values_list("company_id", flat=True).get(id=job_id)
     times = [time.perf_counter()]

@@ -68,7 +68,7 @@ def _idle_cores(server: Ours, seconds: int) -> float:
 def _time_to_all(watchers: list[socket.socket], job_id: str) -> float:
     """Return the seconds from a commit until every watcher has learned of it."""
     from pipeline.domain.states import Actor, ActorKind
-    from pipeline.services.apply import apply
+    from pipeline.services.joining import apply
 
     harness.make_people(1)
     ((person,),) = harness.execute("SELECT id FROM bench_people ORDER BY n DESC LIMIT 1")

@@ -77,8 +77,7 @@ def _offered_job(seats: int) -> str:
     from importing import import_people
 
     from pipeline.domain.states import Actor, ActorKind
-    from pipeline.services.lifecycle import pause_job
-    from pipeline.services.update_job import JobChanges, update_job
+    from pipeline.services.jobs import JobChanges, pause_job, update_job
 
     others = harness.execute("SELECT id FROM jobs_job WHERE status = 'OPEN'")
     actor = Actor(ActorKind.SYSTEM, None)

@@ -92,7 +92,7 @@ def _line(waiting: int) -> str:
     from uuid import UUID
 
     from pipeline.domain.states import Actor, ActorKind
-    from pipeline.services.apply import apply
+    from pipeline.services.joining import apply
 
     job_id = harness.make_job(capacity=SEATS, acknowledge_first_seat=True)
     people = harness.execute(f"SELECT id FROM bench_people ORDER BY n LIMIT {SEATS}")

@@ -60,7 +60,7 @@ def _people(count: int) -> list[UUID]:
 
 
 def _apply(job_id: str, person: UUID) -> UUID:
-    from pipeline.services.apply import apply
+    from pipeline.services.joining import apply
 
     return apply(job_id=UUID(job_id), applicant_id=person, name="Bench", actor=_company()).id
 
@@ -72,7 +72,7 @@ def _company() -> Any:
 
 
 def _measure(lines: dict[int, list[UUID]]) -> dict[int, list[float]]:
-    from pipeline.services.withdraw import withdraw
+    from pipeline.services.leaving import withdraw
 
     took: dict[int, list[float]] = {size: [] for size in lines}
     for pair in zip(*lines.values(), strict=True):

@@ -48,7 +48,7 @@ def main() -> None:
 def make_line() -> str:
     """Make a job with people in line; return its id."""
     from pipeline.domain.states import Actor, ActorKind
-    from pipeline.services.apply import apply
+    from pipeline.services.joining import apply
 
     job = harness.make_job()
     harness.make_people(APPLICANTS)
@@ -63,7 +63,7 @@ def measure(job: UUID, calls: int, rounds: int) -> None:
     harness.setup()
     from django.db import connections
 
-    from pipeline.audit.replay import replay_one_page
+    from pipeline.audit.verify import replay_one_page
     from pipeline.database.replica import READS, REPLICA, primary_without_replica
     from pipeline.selectors.board import read_board
 

@@ -85,7 +85,7 @@ def arrival(url: str) -> None:
     """Let single events happen for an idle worker, and read from the receiver when they came."""
     from jobs.models import Job
     from pipeline.domain.states import Actor, ActorKind
-    from pipeline.services.apply import apply
+    from pipeline.services.joining import apply
     from pipeline.webhooks.endpoints import create_webhook_endpoint
 
     clear()

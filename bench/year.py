@@ -67,14 +67,14 @@ def main() -> None:
 
 def measure(calls: int) -> dict[str, Times]:
     """Call each hot statement on open jobs at random; return its times."""
-    from pipeline.audit.replay import replay_one_page
+    from pipeline.audit.verify import replay_one_page
     from pipeline.domain.states import Actor, ActorKind
     from pipeline.selectors.board import read_board
-    from pipeline.selectors.feed import end_of_feed, feed_of
-    from pipeline.services.acknowledge import acknowledge
-    from pipeline.services.apply import apply
-    from pipeline.services.settle import settle_next_due
-    from pipeline.services.withdraw import withdraw
+    from pipeline.selectors.system import end_of_feed, feed_of
+    from pipeline.services.joining import apply
+    from pipeline.services.leaving import withdraw
+    from pipeline.services.settling import settle_next_due
+    from pipeline.services.turns import acknowledge
 
     took: dict[str, Times] = defaultdict(list)
 

@@ -120,7 +120,7 @@ WHERE b.n BETWEEN {first} AND {last} AND b.n % {writers} = {writer} ORDER BY b.s
 def make_open_jobs(companies: int, people: int, *, indexes_after: bool) -> None:
     """Make a job by the services, and copy it to each company; make the people of all jobs."""
     from pipeline.domain.states import Actor, ActorKind
-    from pipeline.services.apply import apply
+    from pipeline.services.joining import apply
 
     job = UUID(harness.make_job(capacity=SEATS))
     harness.make_people(PEOPLE_OF_OPEN_JOB)

@@ -13,15 +13,15 @@ class PipelineConfig(AppConfig):
 
         In tests, the fixtures do this.
         """
+        from pipeline.audit.receipts import record_receipt_key_as_chore
         from pipeline.config import checks, env  # noqa: F401  checks register themselves
         from pipeline.database.fatal_errors import install_fatal_error_hook
         from pipeline.integrations.request_log import start_request_log
         from pipeline.live.announcer import start_announcing
+        from pipeline.notifications.applicants import start_tracking_emails
         from pipeline.notifications.outbox import start_outbox
-        from pipeline.notifications.tracking import start_tracking_emails
-        from pipeline.receipts.keys import record_receipt_key_as_chore
         from pipeline.services.outage import watch_for_outage_as_chore
-        from pipeline.webhooks.follow_up import start_webhook_follow_up
+        from pipeline.webhooks.queue import start_webhook_follow_up
         from tasks.registry import chores
 
         start_outbox()
@@ -39,10 +39,10 @@ class PipelineConfig(AppConfig):
     def schedule_upkeep(**_: Any) -> None:
         """Schedule the site's regular tasks in every migrated database."""
         from pipeline.audit.task import ensure_anchoring_task, ensure_archiving_task
-        from pipeline.forecast.task import ensure_forecast_task
+        from pipeline.figures.forecast import ensure_forecast_task
         from pipeline.maintenance.task import ensure_maintenance_task
-        from pipeline.notifications.company_task import ensure_company_tasks
-        from pipeline.privacy.task import ensure_privacy_task as ensure_end_of_retention
+        from pipeline.notifications.companies import ensure_company_tasks
+        from pipeline.privacy.retention import ensure_privacy_task as ensure_end_of_retention
         from pipeline.webhooks.task import ensure_webhook_tasks
 
         ensure_maintenance_task()

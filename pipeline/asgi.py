@@ -25,10 +25,10 @@ from pipeline.server.fixed_answers import (  # noqa: E402
     StaticFileAnswers,
     fixed_answer_alive,
 )
-from pipeline.server.proxies import behind_proxies  # noqa: E402
+from pipeline.server.limits import behind_proxies  # noqa: E402
 from pipeline.server.request_forms import only_plain_requests  # noqa: E402
-from pipeline.server.request_statements import limit_request_statements  # noqa: E402
-from pipeline.server.wsgi_adapter import WSGIAdapter  # noqa: E402
+from pipeline.server.requests import limit_request_statements  # noqa: E402
+from pipeline.server.wsgi import WSGIAdapter  # noqa: E402
 from pipeline.web.asgi_types import Message, Receive, Send  # noqa: E402
 
 get_resolver().url_patterns  # noqa: B018  read now, or the first request of each process waits

@@ -12,9 +12,13 @@ from pipeline.api.openapi.settings import spectacular_settings
 from pipeline.config import database_urls, env
 from pipeline.config.allauth import ALLAUTH_SETTINGS
 from pipeline.config.error_reports import start_error_reports
+from pipeline.config.keys import (
+    former_receipt_key_from_text,
+    receipt_key_from_text,
+    vapid_key_from_text,
+    vapid_subject_from_text,
+)
 from pipeline.config.logging import configure_logging
-from pipeline.config.receipt_keys import former_receipt_key_from_text, receipt_key_from_text
-from pipeline.config.vapid_keys import vapid_key_from_text, vapid_subject_from_text
 from pipeline.database.cluster import Cluster
 from pipeline.database.roles import APPLICATION, OWNER
 
@@ -57,9 +61,9 @@ INSTALLED_APPS = [
     "pipeline",
 ]
 MIDDLEWARE = [
-    "pipeline.web.request_metrics.measure_request_metrics",
+    "pipeline.web.requests.measure_request_metrics",
     "pipeline.web.middleware.request_id",
-    "pipeline.web.request_spans.request_span",
+    "pipeline.web.requests.request_span",
     "pipeline.web.middleware.browser_policy_headers",
     "pipeline.web.middleware.api_headers_instead_of_page",
     "pipeline.web.middleware.Security",
@@ -117,7 +121,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         ("NumericPasswordValidator", {}),
     )
 ]
-_MOST_CHARACTERS = "pipeline.config.passwords.MaximumPasswordLengthValidator"
+_MOST_CHARACTERS = "pipeline.config.keys.MaximumPasswordLengthValidator"
 AUTH_PASSWORD_VALIDATORS.append({"NAME": _MOST_CHARACTERS, "OPTIONS": {"max_length": 128}})
 SILENCED_SYSTEM_CHECKS = [
     "security.W001",  # `pipeline.web.middleware.Security` is Django's, under another name,
@@ -252,13 +256,13 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["pipeline.api.rendering.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["pipeline.api.parsing.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["pipeline.api.parameters.StrictJSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pipeline.api.rendering.Negotiation",
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "pipeline.api.openapi.inspector.Inspector",
+    "DEFAULT_SCHEMA_CLASS": "pipeline.api.openapi.document.Inspector",
     "URL_FORMAT_OVERRIDE": None,
     "EXCEPTION_HANDLER": "pipeline.api.problems.problem_response",
-    "UNAUTHENTICATED_USER": "pipeline.api.callers.AnonymousCaller",
+    "UNAUTHENTICATED_USER": "pipeline.api.auth.AnonymousCaller",
 }
 
 TRUSTED_PROXIES = env.trusted_proxies_from_env()
@@ -295,7 +299,7 @@ SPECTACULAR_SETTINGS = spectacular_settings(session_cookie="sessionid")
 TASK_ENVIRONMENT = [name for name in env.NAMES if name != "MIGRATION_DATABASE_URL"]
 
 # Modules that handlers import when they run; loaded once for all children of a worker.
-TASK_PRELOAD = ["icalendar", "pipeline.webhooks.deliver", "pipeline.push.deliver"]
+TASK_PRELOAD = ["icalendar", "pipeline.webhooks.deliver", "pipeline.notifications.push"]
 LOGGING_CONFIG = None
 configure_logging(level=env.LOG_LEVEL, as_json=env.LOG_FORMAT == "json")
 start_error_reports(env.SENTRY_DSN, environment=env.SENTRY_ENVIRONMENT)

@@ -11,15 +11,7 @@ from django.http import HttpRequest
 
 from tasks import control, dead_letters
 from tasks.errors import TaskError
-from tasks.models import (
-    Schedule,
-    Task,
-    TaskAct,
-    TaskOwnerBreaker,
-    TaskPause,
-    TaskType,
-    TaskWorker,
-)
+from tasks.models import Schedule, Task, TaskAct, TaskOwnerBreaker, TaskPause, TaskType, TaskWorker
 from tasks.payloads import redact_payload
 from tasks.readonly_admin import ReadonlyAdmin
 

@@ -13,10 +13,17 @@ from django.db.models.functions import Now
 
 from tasks.enqueue import wake_workers_for_enqueued_after_commit
 from tasks.errors import TaskNotFound, UnknownType, WrongStatus
-from tasks.models import Task, TaskOwnerBreaker, TaskPause, TaskType
-from tasks.models.audit import TaskAct, note_in_audit
-from tasks.models.statuses import Breaker, Status
-from tasks.sql.queues import PARKED_AT_ONCE, UNPARK
+from tasks.models import (
+    Breaker,
+    Status,
+    Task,
+    TaskAct,
+    TaskOwnerBreaker,
+    TaskPause,
+    TaskType,
+    note_in_audit,
+)
+from tasks.sql.running import PARKED_AT_ONCE, UNPARK
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,7 @@ from tasks.control import find_task
 from tasks.enqueue import wake_workers_for_enqueued_after_commit
 from tasks.errors import ConfirmationNeeded, WrongStatus
 from tasks.json import as_json
-from tasks.models import Task, TaskType
-from tasks.models.statuses import Status
+from tasks.models import Status, Task, TaskType
 from tasks.payloads import check_payload
 
 MOST_AT_ONCE = 10_000

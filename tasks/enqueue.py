@@ -15,8 +15,7 @@ from tasks import registry, tracing
 from tasks.errors import OutOfRange
 from tasks.json import as_json
 from tasks.log_context import log_fields
-from tasks.models import Task
-from tasks.models.statuses import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS
+from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS, Task
 from tasks.payloads import CheckedPayload, check_payload
 from tasks.sql.enqueue import ENQUEUE, WAKE
 from tasks.sql.prepared import PreparedStatement, prepared_row

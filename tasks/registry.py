@@ -12,8 +12,7 @@ from django.db import connection
 
 from tasks.errors import UnknownType
 from tasks.json import as_json
-from tasks.models import TaskType
-from tasks.models.statuses import MOST_ATTEMPTS
+from tasks.models import MOST_ATTEMPTS, TaskType
 from tasks.retry import Backoff
 
 Handler = Callable[[dict[str, Any], Any], Any]

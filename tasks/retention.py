@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from tasks.sql.breaker import FORGET_OWNER_COUNTS
-from tasks.stats.totals import fold_totals
+from tasks.sql.upkeep import FORGET_OWNER_COUNTS
+from tasks.stats import fold_totals
 
 KEPT_SECONDS = 7 * 86_400
 DEAD_KEPT_SECONDS = 30 * 86_400

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tasks.models.statuses import Status
+from tasks.models import Status
 
 LONGEST_DELAY_SECONDS = 7 * 86_400.0
 

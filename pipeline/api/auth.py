@@ -4,31 +4,161 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from allauth.account.internal.flows.reauthentication import is_reauthentication_required
 from django.contrib.auth import get_user
 from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
-from rest_framework.exceptions import AuthenticationFailed, NotFound, PermissionDenied
+from rest_framework.exceptions import (
+    AuthenticationFailed,
+    NotAuthenticated,
+    NotFound,
+    PermissionDenied,
+)
 from rest_framework.request import Request
 
 from applicants import tokens
 from applicants.browser import applicant_id_in_browser
+from applicants.codes import Requester
+from applicants.models import Applicant
 from applicants.people import applicant_exists
 from applicants.tokens import FIND_TOKEN
 from jobs import keys
 from jobs.keys import FIND_KEY, note_api_key_use
-from jobs.models import User
+from jobs.models import JobStatus, Role, User
 from jobs.team import locked_teams_of, team_roles_with_sandboxes_of
-from pipeline.api.callers import Caller, CompanyCaller, PersonCaller, PortalCaller, Subject
 from pipeline.api.parameters import parameter_as_id, refuse_parameter
+from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
+from pipeline.domain.permissions import RULES, Action, Rule
+from pipeline.domain.states import Actor, ActorKind
 from pipeline.integrations import portal_tokens
 from pipeline.integrations.portal_tokens import FIND_PORTAL_TOKEN
-from pipeline.selectors.applications import APPLICATION_FACTS
-from pipeline.selectors.jobs import JOB_FACTS
+from pipeline.selectors.applications import APPLICATION_FACTS, ApplicationFacts, application_facts
+from pipeline.selectors.jobs import JOB_FACTS, JobFacts, read_job_facts
+from pipeline.selectors.people import person_known_to, read_person
+from pipeline.web.addresses import client_address, client_site
 from tasks.sql.prepared import PreparedStatement, run_prepared
+
+# Callers of the API: anonymous, a company by a key or a member, or an applicant.
+
+
+@dataclass(frozen=True, slots=True)
+class AnonymousCaller:
+    """A caller without a credential."""
+
+    def is_allowed_by(self, rule: Rule) -> bool:
+        """Return whether a rule allows everyone to act."""
+        return rule.public
+
+    @property
+    def log_name(self) -> str:
+        """Return the caller's name for log lines."""
+        return "anonymous"
+
+
+# The job or application that the request's URL names.
+Subject = JobFacts | ApplicationFacts | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyCaller:
+    """A caller acting for a company: one of its keys, or a signed-in member."""
+
+    company_id: UUID
+    actor_id: UUID
+    scopes: frozenset[str] = frozenset()  # of a key
+    role: Role | None = None  # the member's; None for a key
+    is_test: bool = False  # of a sandbox
+    subject: Subject = field(default=None, compare=False)  # if read together with the credential
+
+    def is_allowed_by(self, rule: Rule) -> bool:
+        """Return whether a rule lets this member or key act."""
+        return rule.allows_key(self.scopes) if self.role is None else rule.allows_member(self.role)
+
+    @property
+    def actor(self) -> Actor:
+        """Return the caller as the actor of log events."""
+        return Actor(ActorKind.COMPANY, self.actor_id)
+
+    @property
+    def producer(self) -> str:
+        """Return the caller as the producer of tasks."""
+        return f"{'member' if self.role else 'key'}:{self.actor_id}"
+
+    @property
+    def log_name(self) -> str:
+        """Return the caller's name for log lines."""
+        return self.producer
+
+    @property
+    def key_id(self) -> UUID | None:
+        """Return the key's id; None for a member."""
+        return None if self.role else self.actor_id
+
+
+@dataclass(frozen=True, slots=True)
+class PersonCaller:
+    """A caller who is an applicant with a proved email address."""
+
+    applicant_id: UUID
+    token_id: UUID | None = None  # the token's; None for a session
+    subject: Subject = field(default=None, compare=False)  # if read together with the credential
+
+    def is_allowed_by(self, rule: Rule) -> bool:
+        """Return whether a rule lets applicants act."""
+        return rule.applicant
+
+    @property
+    def actor(self) -> Actor:
+        """Return the caller as the actor of log events."""
+        return Actor(ActorKind.APPLICANT, self.applicant_id)
+
+    @property
+    def log_name(self) -> str:
+        """Return the caller's name for log lines."""
+        return f"applicant:{self.applicant_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class PortalCaller:
+    """A company's own site, acting for one of its applicants, within that company only."""
+
+    applicant_id: UUID
+    company_id: UUID
+    key_id: UUID  # of the company, which made the token
+    is_test: bool = False  # of a sandbox
+    subject: Subject = field(default=None, compare=False)  # if read together with the credential
+
+    def is_allowed_by(self, rule: Rule) -> bool:
+        """Return whether a rule lets a company's own site act for its applicants."""
+        return rule.portal
+
+    @property
+    def actor(self) -> Actor:
+        """Return the applicant as the actor of log events, who acts through the key."""
+        return Actor(ActorKind.APPLICANT, self.applicant_id, via_key=self.key_id)
+
+    @property
+    def log_name(self) -> str:
+        """Return the caller's name for log lines."""
+        return f"applicant:{self.applicant_id}/key:{self.key_id}"
+
+
+Caller = AnonymousCaller | CompanyCaller | PersonCaller | PortalCaller
+
+
+def caller_of(request: Request) -> Caller:
+    """Return the caller of an authenticated request."""
+    return cast(Caller, request.user)
+
+
+def requester_of(request: Request) -> Requester:
+    """Return who requests a code: through the API, a network, because there is no cookie."""
+    return Requester(f"api {client_address(request)}", client_site(request))
+
 
 CONFIRM = (
     "Confirm who you are at /account/reauthenticate/ (or /account/2fa/reauthenticate/), then repeat"
@@ -188,3 +318,179 @@ def _authenticated_company_of_session(
 
 def _auth_csrf_answer(_: HttpRequest) -> HttpResponse:
     return HttpResponse()
+
+
+# Access to the API: the one place where a caller is allowed or refused. Without a credential: 401.
+# With a credential that the table of permissions does not allow: 403. Anything that belongs to
+# someone else: 404, as if it did not exist.
+
+
+ONLY_PORTAL = (
+    "A portal token can only read, acknowledge and withdraw the applications of its person to its"
+    " company."
+)
+
+
+def authorize(caller: Caller, action: Action) -> None:
+    """Check that a caller may take an action. Raises NotAuthenticated, PermissionDenied."""
+    rule = RULES[action]
+    if caller.is_allowed_by(rule):
+        return
+    if isinstance(caller, AnonymousCaller):
+        raise NotAuthenticated
+    raise PermissionDenied(_missing_access_permission(rule, caller))
+
+
+def authorize_company(caller: Caller, action: Action) -> CompanyCaller:
+    """Return the caller, if they act for a company and may take the action."""
+    authorize(caller, action)
+    if not isinstance(caller, CompanyCaller):
+        raise PermissionDenied("Only a company can do this.")
+    return caller
+
+
+def authorize_person(caller: Caller, action: Action) -> PersonCaller:
+    """Return the caller, if they are an applicant and may take the action."""
+    authorize(caller, action)
+    if not isinstance(caller, PersonCaller):
+        raise PermissionDenied("Only an applicant can do this.")
+    return caller
+
+
+def visible_job(caller: Caller, job_id: UUID) -> JobFacts:
+    """Return a job that the caller can see.
+
+    A draft is visible only to its own company, and so is a sandbox's job. Raises JobNotFound.
+    """
+    facts = getattr(caller, "subject", None)
+    if not isinstance(facts, JobFacts):
+        facts = read_job_facts(job_id)
+    if not has_access_to_job(caller, facts.company_id, facts.status, is_test=facts.is_test):
+        raise JobNotFound
+    return facts
+
+
+def has_access_to_job(caller: Caller, company_id: UUID, status: str, *, is_test: bool) -> bool:
+    """Return whether a caller can see a job of that company in that status.
+
+    A sandbox and everything outside it do not exist for each other.
+    """
+    if isinstance(caller, CompanyCaller | PortalCaller) and caller.company_id == company_id:
+        return status != JobStatus.DRAFT or has_access_as_company(caller, company_id)
+    is_from_test = isinstance(caller, CompanyCaller | PortalCaller) and caller.is_test
+    return status != JobStatus.DRAFT and not is_test and not is_from_test
+
+
+def has_access_as_company(caller: Caller, company_id: UUID) -> bool:
+    """Return whether a caller acts for that company, and may read there."""
+    rule = RULES[Action.READ_COMPANY]
+    return owns_as_company(caller, company_id) and caller.is_allowed_by(rule)
+
+
+def owns_as_company(caller: Caller, company_id: UUID) -> bool:
+    """Return whether a caller acts for that company, whatever they may do there."""
+    return isinstance(caller, CompanyCaller) and caller.company_id == company_id
+
+
+def own_job(caller: Caller, job_id: UUID, action: Action) -> tuple[CompanyCaller, JobFacts]:
+    """Return a job of the caller's company, if the caller may take the action."""
+    if isinstance(caller, AnonymousCaller):
+        raise NotAuthenticated
+    facts = visible_job(caller, job_id)
+    if isinstance(caller, CompanyCaller) and caller.company_id != facts.company_id:
+        raise JobNotFound
+    return authorize_company(caller, action), facts
+
+
+def own_application(
+    caller: Caller, application_id: UUID, action: Action
+) -> tuple[PersonCaller | PortalCaller, ApplicationFacts]:
+    """Return one of the caller's own applications; for a portal, one to its company."""
+    facts = _accessible_application(caller, application_id)
+    if isinstance(caller, PortalCaller):
+        authorize(caller, action)
+        return caller, facts
+    return authorize_person(caller, action), facts
+
+
+def received_application(
+    caller: Caller, application_id: UUID, action: Action
+) -> tuple[CompanyCaller, ApplicationFacts]:
+    """Return an application to a job of the caller's company, if they may take the action."""
+    facts = _accessible_application(caller, application_id)
+    return authorize_company(caller, action), facts
+
+
+def visible_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
+    """Return an application that the caller sent or received, to read only."""
+    facts = _accessible_application(caller, application_id)
+    authorize(caller, Action.READ_APPLICATION)
+    return facts
+
+
+def visible_applicant(caller: Caller, applicant_id: UUID) -> Applicant:
+    """Return the caller, or one of their company's applicants. Raises ApplicantNotFound."""
+    authorize(caller, Action.READ_APPLICANT)
+    if isinstance(caller, CompanyCaller):
+        return person_known_to(caller.company_id, applicant_id)
+    if not has_access_as_person(caller, applicant_id):
+        raise ApplicantNotFound
+    if isinstance(caller, PortalCaller):
+        return person_known_to(caller.company_id, applicant_id)
+    return read_person(applicant_id)
+
+
+def company_in_view(caller: Caller) -> UUID | None:
+    """Return the company whose jobs a caller may see when reading a person; None for all."""
+    return caller.company_id if isinstance(caller, CompanyCaller | PortalCaller) else None
+
+
+def has_access_to_applicant(
+    caller: Caller, company_id: UUID, applicant_id: UUID, *, is_test: bool
+) -> bool:
+    """Return whether a caller sent or received an application; a portal, both.
+
+    Nobody sends an application to a sandbox: its company puts every one of them there.
+    """
+    if isinstance(caller, PersonCaller) and is_test:
+        return False
+    if isinstance(caller, PortalCaller) and caller.company_id != company_id:
+        return False
+    return owns_as_company(caller, company_id) or has_access_as_person(caller, applicant_id)
+
+
+def has_access_as_person(caller: Caller, applicant_id: UUID) -> bool:
+    """Return whether a caller is that applicant, here or on a company's own site."""
+    return isinstance(caller, PersonCaller | PortalCaller) and caller.applicant_id == applicant_id
+
+
+def _accessible_application(caller: Caller, application_id: UUID) -> ApplicationFacts:
+    if isinstance(caller, AnonymousCaller):
+        raise NotAuthenticated
+    facts = caller.subject
+    if not isinstance(facts, ApplicationFacts):
+        facts = application_facts(application_id)
+    if not has_access_to_applicant(
+        caller, facts.company_id, facts.applicant_id, is_test=facts.is_test
+    ):
+        raise ApplicationNotFound
+    return facts
+
+
+def _missing_access_permission(
+    rule: Rule, caller: CompanyCaller | PersonCaller | PortalCaller
+) -> str:
+    """Return the reason why a caller with a credential cannot take an action."""
+    if isinstance(caller, PortalCaller):
+        return ONLY_PORTAL
+    if isinstance(caller, PersonCaller):
+        return "Only a company can do this."
+    if caller.role is None and rule.scope is not None:
+        return f"This needs a key with the scope '{rule.scope.value}'."
+    if rule.role is None:
+        return "Only a key can do this." if rule.scope else "Only an applicant can do this."
+    if caller.role is None:
+        return "Only an owner who is signed in can do this; a key cannot."
+    if rule.role is Role.OWNER:
+        return "Only an owner of the company can do this."
+    return "Your role in the company does not allow this."

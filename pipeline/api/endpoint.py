@@ -17,12 +17,16 @@ from rest_framework.serializers import Serializer
 from rest_framework.status import HTTP_429_TOO_MANY_REQUESTS
 from rest_framework.views import APIView
 
-from pipeline.api import deprecation, idempotency, selection, throttles
-from pipeline.api.callers import CompanyCaller, PortalCaller, caller_of
+from pipeline.api import deprecation, idempotency, parameters, throttles
+from pipeline.api.auth import CompanyCaller, PortalCaller, caller_of
 from pipeline.api.conditional import conditional_answer, weak_etag
 from pipeline.api.openapi.schemas import OPERATION, Operation
-from pipeline.api.pagination import link_to_next_page, page_bound_to_list
-from pipeline.api.parsing import MOST_BYTES, refuse_unparsable_body
+from pipeline.api.parameters import (
+    MOST_BYTES,
+    link_to_next_page,
+    page_bound_to_list,
+    refuse_unparsable_body,
+)
 from pipeline.integrations.request_log import RequestNote, request_log
 
 
@@ -90,8 +94,8 @@ class Endpoint(APIView):
         refuse_unparsable_body(request, self.most_bytes)
         super().initial(request, *args, **kwargs)
         if request.META.get("QUERY_STRING") and (operation := self.operation):
-            self.expanded = selection.selected_names(request, operation, selection.EXPAND)
-            self.fields = selection.selected_names(request, operation, selection.FIELDS)
+            self.expanded = parameters.selected_names(request, operation, parameters.EXPAND)
+            self.fields = parameters.selected_names(request, operation, parameters.FIELDS)
         if request.method in self.allowed_methods:
             idempotency.begin_idempotent(request)
 
@@ -118,7 +122,7 @@ class Endpoint(APIView):
     ) -> HttpResponseBase:
         """Add headers to a response, leave out unwanted fields, and keep it under its key."""
         if self.fields and isinstance(response, Response) and response.status_code == 200:
-            response.data = selection.selected_payload(response.data, self.fields)
+            response.data = parameters.selected_payload(response.data, self.fields)
         final = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
         idempotency.finish_idempotent(request, final, secret=self.answers_hold_secrets)
         throttles.add_throttle_headers(request, final)

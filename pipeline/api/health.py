@@ -12,12 +12,12 @@ from django.views.decorators.http import require_safe
 
 from pipeline.database.errors import ClusterError
 from pipeline.line.event_log import logged_time
-from pipeline.selectors.health import (
+from pipeline.selectors.system import (
     health_of_decay_worker,
     health_of_migrations,
     health_of_task_worker,
 )
-from pipeline.web.proxy_probe import answer_proxy_probe
+from pipeline.web.addresses import answer_proxy_probe
 
 
 @never_cache

@@ -20,12 +20,12 @@ from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.callers import CompanyCaller, PersonCaller, PortalCaller, caller_of
-from pipeline.api.errors import IdempotencyKeyInUse, IdempotencyKeyReused
+from pipeline.api.auth import CompanyCaller, PersonCaller, PortalCaller, caller_of
 from pipeline.api.parameters import refuse_parameter
-from pipeline.limits import idempotency
-from pipeline.limits.idempotency import IdempotencyClaim, InUse, Kept, Reused
-from pipeline.web.client_address import client_address
+from pipeline.api.problems import IdempotencyKeyInUse, IdempotencyKeyReused
+from pipeline.web import idempotency
+from pipeline.web.addresses import client_address
+from pipeline.web.idempotency import IdempotencyClaim, InUse, Kept, Reused
 
 logger = logging.getLogger(__name__)
 

@@ -21,10 +21,10 @@ from pipeline.api.task_metrics import task_metric_families
 from pipeline.config import env
 from pipeline.config.release import COMMIT, VERSION
 from pipeline.database.errors import ClusterError
-from pipeline.stats.database_gauges import DatabaseGauges, read_database_gauges
-from pipeline.stats.site_gauges import Vitals, read_site_gauges
-from pipeline.web.client_address import is_client_this_machine
-from pipeline.web.request_metrics import metrics_exposition
+from pipeline.figures.job import Vitals, read_site_gauges
+from pipeline.selectors.database import DatabaseGauges, read_database_gauges
+from pipeline.web.addresses import is_client_this_machine
+from pipeline.web.requests import metrics_exposition
 
 
 @never_cache

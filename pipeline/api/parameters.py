@@ -2,20 +2,136 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import NoReturn, TypeVar
+from functools import partial
+from hashlib import sha256
+from typing import IO, Any, NoReturn, TypeVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import TextChoices
-from rest_framework.exceptions import ErrorDetail, ValidationError
+from django.http import UnreadablePostError
+from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
+from rest_framework.parsers import BaseParser, JSONParser
 from rest_framework.request import Request
 
 from applicants.addresses import EMAIL_LENGTH
-from pipeline.api.parsing import is_parsable_text
+from pipeline.api.openapi.schemas import Operation
+from pipeline.api.problems import LengthRequired, PayloadTooLarge
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
+from pipeline.selectors.pages import Page, decode_cursor, extend_cursor
 from tasks.time_zones import is_known_time_zone
+
+# Strict parsing of JSON bodies, and of CSV bodies in chunks.
+
+
+MOST_BYTES = 1_000_000
+PIECE_BYTES = 65_536
+
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
+
+
+class _Unfit(ValueError):
+    """Valid JSON that we refuse. The text is for the client."""
+
+
+class StrictJSONParser(JSONParser):
+    """Parser of JSON by RFC 8259 that refuses what we could not store.
+
+    It refuses repeated names, NaN, NUL, lone surrogates and numbers with too many digits.
+    """
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return the value of a body. Raises ParseError, without quoting the body."""
+        try:
+            value = json.loads(
+                stream.read().decode("utf-8"),
+                object_pairs_hook=_parse_object,
+                parse_int=_parse_integer,
+                parse_constant=_refuse_parsed_constant,
+            )
+            _check_parsed_strings(value)
+        except _Unfit as error:
+            raise ParseError(str(error)) from None
+        except UnicodeDecodeError:
+            raise ParseError("The body is not in UTF-8.") from None
+        except RecursionError:
+            raise ParseError("The body is nested too deeply.") from None
+        except (ValueError, UnreadablePostError):
+            raise ParseError("The body is not valid JSON.") from None
+        return value
+
+
+class CSVParser(BaseParser):
+    """Parser that returns a CSV body in chunks and does not look inside."""
+
+    media_type = "text/csv"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return the chunks of a body."""
+        return iter(partial(stream.read, PIECE_BYTES), b"")
+
+
+def refuse_unparsable_body(request: Request, most_bytes: int = MOST_BYTES) -> None:
+    """Refuse a body by its headers alone. Raises PayloadTooLarge, LengthRequired."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not length.isdecimal():
+        raise LengthRequired
+    if int(length) > most_bytes:
+        raise PayloadTooLarge(f"The body can have at most {most_bytes / 1e6:.3g} MB here.")
+    if "HTTP_TRANSFER_ENCODING" in request.META:
+        raise LengthRequired
+
+
+def is_parsable_text(text: str) -> bool:
+    """Return whether a string can be stored and returned."""
+    return not _UNFIT.search(text)
+
+
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _Unfit("The body repeats a name within one object.")
+    return found
+
+
+def _parse_integer(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:
+        raise _Unfit("The body holds a number with too many digits.") from None
+
+
+def _refuse_parsed_constant(name: str) -> NoReturn:
+    raise _Unfit(f"The body holds {name}, which is not a JSON number.")
+
+
+def _check_parsed_strings(value: Any) -> None:
+    if isinstance(value, str) and not is_parsable_text(value):
+        raise _Unfit("The body holds a string with NUL or a lone surrogate.")
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _check_parsed_strings(name)
+            _check_parsed_strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            _check_parsed_strings(item)
+
 
 # The largest possible seq.
 LARGEST = 2**63 - 1
@@ -159,3 +275,142 @@ def parameter_as_moment(text: str) -> datetime | None:
     except (ValueError, OverflowError):
         pass
     return None
+
+
+# Pagination with cursors that name the row before the next page, not a number of rows to skip.
+
+
+DEFAULT_LIMIT, MOST = 50, 200
+
+# Parameters that change neither a list's rows nor their order, and those for its beginning, which
+# a cursor replaces.
+_FREE = frozenset("limit cursor fields expand after start after_seq seq as_of asOf".split())
+_DIGEST_BYTES = 6
+
+T = TypeVar("T")
+
+
+def page_limit(request: Request) -> int:
+    """Return the page size that the client requests."""
+    return integer_parameter(request, "limit", low=1, high=MOST) or DEFAULT_LIMIT
+
+
+def page_cursor_place(request: Request, *kinds: type) -> tuple[Any, ...] | None:
+    """Return the values of the row after which a page starts, or None for the first page.
+
+    The kinds are those of `decode_cursor`. A cursor without a digest works too: it is old, or
+    belongs to the first page in an answer about the whole line. Raises ValidationError.
+    """
+    text = request.query_params.get("cursor")
+    if text is None:
+        return None
+    if bound := decode_cursor(text, *kinds, str):
+        if bound[-1] != _digest_of_paged_list(request):
+            refuse_parameter(
+                "cursor",
+                "This cursor belongs to another list, or to other filters or another order. Send"
+                " the parameters of the first page with it, or begin without a cursor.",
+            )
+        return bound[:-1]
+    place = decode_cursor(text, *kinds)
+    return place or refuse_parameter("cursor", "This cursor does not belong to this list.")
+
+
+def page_cursor_seq(request: Request) -> int:
+    """Return the seq after which a page starts: from the cursor, else `after_seq`, else 0."""
+    given = integer_parameter(request, "after_seq", low=0) or 0
+    place = page_cursor_place(request, int)
+    return place[0] if place else given
+
+
+def page_cursor_number(request: Request) -> int | None:
+    """Return the number after which a page starts, or None for the first page."""
+    place = page_cursor_place(request, int)
+    return place[0] if place else None
+
+
+def page_cursor_id(request: Request) -> UUID | None:
+    """Return the id after which a page starts, or None for the first page."""
+    place = page_cursor_place(request, UUID)
+    return place[0] if place else None
+
+
+def paginated(
+    page: Page[T], shape: Callable[[T], Any], after: Callable[[T], str]
+) -> dict[str, Any]:
+    """Return a page as clients see it. `after` returns the cursor after a row."""
+    return {
+        "data": [shape(row) for row in page.rows],
+        "next_cursor": after(page.rows[-1]) if page.more else None,
+    }
+
+
+def page_bound_to_list(request: Request, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a page whose cursor is valid only for this list: its path, filters and order."""
+    cursor = payload["next_cursor"]
+    if cursor is None:
+        return payload
+    return {**payload, "next_cursor": extend_cursor(cursor, _digest_of_paged_list(request))}
+
+
+def _digest_of_paged_list(request: Request) -> str:
+    """Return a short digest of a list's path and the parameters that choose its rows.
+
+    It is not secret: it catches mistakes, and a cursor gives no access. Unknown parameters do not
+    count; of a repeated parameter, only the last counts, as everywhere.
+    """
+    operation = request.parser_context["view"].operation
+    known = {each.name for each in operation.parameters} - _FREE
+    chosen = sorted(
+        (name, value)
+        for name, value in request.query_params.items()
+        if name.partition("[")[0] in known
+    )
+    whole = f"{request.path}?{urlencode(chosen)}".encode()
+    return urlsafe_b64encode(sha256(whole).digest()[:_DIGEST_BYTES]).decode()
+
+
+def link_to_next_page(
+    request: Request, next_cursor: str | None, *, instead_of: str = ""
+) -> dict[str, str]:
+    """Return the Link header to the next page: this request's address with another cursor.
+
+    It is relative, so a client that follows it keeps its scheme and host and never sends a key in
+    the clear. `instead_of`: an old name of the cursor, which the link leaves out.
+    """
+    if next_cursor is None:
+        return {}
+    query = request.query_params.copy()
+    query.pop(instead_of, None)
+    query["cursor"] = next_cursor
+    return {"Link": f'<{request.path}?{query.urlencode()}>; rel="next"'}
+
+
+# `?expand=` and `?fields=`: more or fewer fields in a response, each by name.
+
+
+EXPAND, FIELDS = "expand", "fields"
+
+
+def selected_names(request: Request, operation: Operation, parameter: str) -> frozenset[str]:
+    """Return the names in a parameter, if the operation has it.
+
+    They are separated by commas, or the parameter is repeated. Raises ValidationError for a name
+    that the operation does not offer.
+    """
+    offered = next((each for each in operation.parameters if each.name == parameter), None)
+    if offered is None or parameter not in request.query_params:
+        return frozenset()
+    texts = request.query_params.getlist(parameter)
+    names = frozenset(name for text in texts for name in text.split(","))
+    known: list[str] = offered.schema["items"]["enum"]
+    if not names <= {*known}:
+        refuse_parameter(parameter, f"Must be any of {', '.join(known)}, separated by commas.")
+    return names
+
+
+def selected_payload(payload: Any, names: Collection[str]) -> Any:
+    """Return a payload with only some fields of its object, or of each row of its list."""
+    if isinstance(payload, Mapping) and {"data", "next_cursor"} <= payload.keys():
+        return {**payload, "data": [selected_payload(row, names) for row in payload["data"]]}
+    return {name: value for name, value in payload.items() if name in names}

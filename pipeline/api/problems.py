@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import psycopg
@@ -12,73 +14,262 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest
 from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions as rest
+from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
 from jobs.errors import ApiKeyNotFound, CompanyNotFound
-from pipeline.api import errors as api
-from pipeline.api.background_problems import (
-    background_problem_detail,
-    background_problem_errors,
-    background_problem_reason,
-)
-from pipeline.api.field_errors import field_errors
-from pipeline.api.problem_types import (
-    ACKNOWLEDGMENT_EXPIRED,
-    ALREADY_CONTESTED,
-    ALREADY_DECIDED,
-    BACKPRESSURE,
-    BUSY,
-    CLOCK_LIMIT,
-    CLOCK_MOVING,
-    CONFIRMATION_NEEDED,
-    CONTEST_ANSWERED,
-    CONTEST_TOO_LATE,
-    DUPLICATE_SUBMISSION,
-    EMAIL_NOT_REPEATABLE,
-    EXTERNAL_ID_TAKEN,
-    FILES_FULL,
-    IDEMPOTENCY_KEY_IN_USE,
-    IDEMPOTENCY_KEY_REUSED,
-    INTERNAL_ERROR,
-    INVALID_FILE,
-    INVALID_PAYLOAD,
-    INVALID_SCHEDULE,
-    INVALID_TRANSITION,
-    JOB_NOT_OPEN,
-    LIMIT_REACHED,
-    LOG_ARCHIVED,
-    MALFORMED_REQUEST,
-    METHOD_NOT_ALLOWED,
-    NOT_A_SANDBOX,
-    NOT_ACCEPTABLE,
-    NOT_AUTHENTICATED,
-    NOT_CONTESTABLE,
-    NOT_DEFERRABLE,
-    NOT_FOUND,
-    NOT_PASSABLE,
-    NOT_PREACCEPTABLE,
-    NOT_REINSTATABLE,
-    PAYLOAD_TOO_LARGE,
-    PERMISSION_DENIED,
-    PERSON_ERASED,
-    PRECONDITION_FAILED,
-    PRECONDITION_REQUIRED,
-    SANDBOX_FULL,
-    THROTTLED,
-    TOO_SLOW,
-    TYPE_NOT_ALLOWED,
-    UNAVAILABLE,
-    UNKNOWN_TASK_TYPE,
-    UNSUPPORTED_MEDIA_TYPE,
-    VALIDATION_ERROR,
-    ProblemType,
-)
-from pipeline.background import errors as work
+from pipeline.api.problem_texts import PROBLEM_TEXTS
 from pipeline.database.errors import ClusterError
 from pipeline.domain import errors as line
+from pipeline.domain.errors import WebhookUrlRefused
+from pipeline.work import start as work
+from pipeline.work.start import TaskRequestRefused, TypeNotAllowed, WorkError
 from tasks import errors as tasks
+from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
 
 logger = logging.getLogger(__name__)
+
+
+# Kinds of problems: the one table of statuses and codes.
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemType:
+    """A kind of problem. Clients distinguish them by `code`."""
+
+    status: int
+    code: str
+    title: str
+    retry_after_seconds: int | None = None
+
+    @property
+    def slug(self) -> str:
+        """Return the last part of the kind's URI."""
+        return self.code.lower().replace("_", "-")
+
+    @property
+    def type(self) -> str:
+        """Return the kind's URI. There is a page at it: `pipeline.api.problem_pages`."""
+        return f"/problems/{self.slug}"
+
+    @property
+    def about(self) -> str:
+        """Return when it occurs, as the end of a sentence."""
+        return PROBLEM_TEXTS[self.code].about
+
+    @property
+    def remedy(self) -> str:
+        """Return how a client should react."""
+        return PROBLEM_TEXTS[self.code].remedy
+
+
+VALIDATION_ERROR = ProblemType(400, "VALIDATION_ERROR", "The request is not valid")
+MALFORMED_REQUEST = ProblemType(400, "MALFORMED_REQUEST", "The request cannot be read")
+UNKNOWN_TASK_TYPE = ProblemType(400, "UNKNOWN_TASK_TYPE", "Unknown task type")
+INVALID_PAYLOAD = ProblemType(400, "INVALID_PAYLOAD", "Invalid payload")
+INVALID_FILE = ProblemType(400, "INVALID_FILE", "Invalid file")
+INVALID_SCHEDULE = ProblemType(400, "INVALID_SCHEDULE", "Invalid schedule")
+NOT_AUTHENTICATED = ProblemType(401, "NOT_AUTHENTICATED", "Not authenticated")
+PERMISSION_DENIED = ProblemType(403, "PERMISSION_DENIED", "Permission denied")
+TYPE_NOT_ALLOWED = ProblemType(403, "TYPE_NOT_ALLOWED", "Type not allowed")
+NOT_A_SANDBOX = ProblemType(403, "NOT_A_SANDBOX", "Not a sandbox")
+NOT_FOUND = ProblemType(404, "NOT_FOUND", "Not found")
+METHOD_NOT_ALLOWED = ProblemType(405, "METHOD_NOT_ALLOWED", "Method not allowed")
+NOT_ACCEPTABLE = ProblemType(406, "NOT_ACCEPTABLE", "Not acceptable")
+DUPLICATE_SUBMISSION = ProblemType(409, "DUPLICATE_SUBMISSION", "Duplicate submission")
+ALREADY_DECIDED = ProblemType(409, "ALREADY_DECIDED", "Already decided")
+JOB_NOT_OPEN = ProblemType(409, "JOB_NOT_OPEN", "Job not open")
+INVALID_TRANSITION = ProblemType(409, "INVALID_TRANSITION", "Invalid transition")
+NOT_DEFERRABLE = ProblemType(409, "NOT_DEFERRABLE", "Not deferrable")
+NOT_PASSABLE = ProblemType(409, "NOT_PASSABLE", "No turn left to pass")
+NOT_PREACCEPTABLE = ProblemType(409, "NOT_PREACCEPTABLE", "Cannot accept a seat until then")
+NOT_REINSTATABLE = ProblemType(409, "NOT_REINSTATABLE", "Not reinstatable")
+NOT_CONTESTABLE = ProblemType(409, "NOT_CONTESTABLE", "Not contestable")
+ALREADY_CONTESTED = ProblemType(409, "ALREADY_CONTESTED", "Already contested")
+CONTEST_TOO_LATE = ProblemType(409, "CONTEST_TOO_LATE", "Too late to contest")
+CONTEST_ANSWERED = ProblemType(409, "CONTEST_ANSWERED", "Contest already answered")
+EMAIL_NOT_REPEATABLE = ProblemType(409, "EMAIL_NOT_REPEATABLE", "Email not repeatable")
+PERSON_ERASED = ProblemType(409, "PERSON_ERASED", "Person erased")
+EXTERNAL_ID_TAKEN = ProblemType(409, "EXTERNAL_ID_TAKEN", "External id taken")
+CONFIRMATION_NEEDED = ProblemType(409, "CONFIRMATION_NEEDED", "Confirmation needed")
+FILES_FULL = ProblemType(409, "FILES_FULL", "No room for more files")
+CLOCK_MOVING = ProblemType(409, "CLOCK_MOVING", "Clock still moving", retry_after_seconds=1)
+CLOCK_LIMIT = ProblemType(409, "CLOCK_LIMIT", "Clock at its end")
+SANDBOX_FULL = ProblemType(409, "SANDBOX_FULL", "Sandbox full")
+LOG_ARCHIVED = ProblemType(409, "LOG_ARCHIVED", "Log in the archive")
+LIMIT_REACHED = ProblemType(409, "LIMIT_REACHED", "Limit reached")
+IDEMPOTENCY_KEY_IN_USE = ProblemType(409, "IDEMPOTENCY_KEY_IN_USE", "Idempotency key in use", 1)
+ACKNOWLEDGMENT_EXPIRED = ProblemType(410, "ACKNOWLEDGMENT_EXPIRED", "Acknowledgment expired")
+PRECONDITION_FAILED = ProblemType(412, "PRECONDITION_FAILED", "Precondition failed")
+PAYLOAD_TOO_LARGE = ProblemType(413, "PAYLOAD_TOO_LARGE", "Payload too large")
+UNSUPPORTED_MEDIA_TYPE = ProblemType(415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type")
+IDEMPOTENCY_KEY_REUSED = ProblemType(422, "IDEMPOTENCY_KEY_REUSED", "Idempotency key reused")
+PRECONDITION_REQUIRED = ProblemType(428, "PRECONDITION_REQUIRED", "Precondition required")
+THROTTLED = ProblemType(429, "THROTTLED", "Too many requests")
+BACKPRESSURE = ProblemType(429, "BACKPRESSURE", "Too many tasks waiting")
+INTERNAL_ERROR = ProblemType(500, "INTERNAL_ERROR", "Internal error")
+BUSY = ProblemType(503, "BUSY", "Busy", 1)
+UNAVAILABLE = ProblemType(503, "UNAVAILABLE", "Unavailable", 5)
+# The same to clients, for a different reason.
+TOO_SLOW = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=30)
+
+# Every kind, one per code, in the order of statuses.
+ALL_PROBLEM_TYPES = sorted(
+    {
+        each.code: each for each in list(globals().values()) if isinstance(each, ProblemType)
+    }.values(),
+    key=lambda kind: (kind.status, kind.code),
+)
+
+
+# Refusals of background work as clients see them: the request's field and the reason.
+
+
+# The engine may quote the payload.
+LONGEST_WHY = 300
+
+_DETAILS_OF_WORK: dict[type[Exception], str] = {
+    InvalidPayload: "The payload does not match the type's schema; see `errors`.",
+}
+
+
+def background_problem_reason(exc: BaseException | None) -> BaseException | None:
+    """Return the refusal, or in a batch that of the first refused task."""
+    return exc.reason if isinstance(exc, TaskRequestRefused) else exc
+
+
+def background_problem_detail(exc: BaseException | None) -> str | None:
+    """Return the text of a refusal of background work, or None for any other error."""
+    reason = background_problem_reason(exc)
+    if not isinstance(reason, (WorkError, TaskError)):
+        return None
+    text = _DETAILS_OF_WORK.get(type(reason), str(reason))
+    return text[:1].upper() + text[1:].rstrip(".")[: LONGEST_WHY - 1] + "."
+
+
+def background_problem_errors(exc: BaseException | None) -> list[dict[str, str]]:
+    """Return the fields that a refusal of background work names, with their JSON pointers."""
+    start = f"/tasks/{exc.number}" if isinstance(exc, TaskRequestRefused) else ""
+    match background_problem_reason(exc):
+        case InvalidPayload(problems=problems):
+            escaped = [(path.replace("~", "~0").replace("/", "~1"), why) for path, why in problems]
+            return [
+                _background_problem_error(
+                    "/".join([f"{start}/payload", *(path.split(".") if path else [])]), why
+                )
+                for path, why in escaped
+            ]
+        case OutOfRange(name=name) as reason:
+            return [_background_problem_error(f"{start}/{name}", str(reason))]
+        case WebhookUrlRefused() as reason:
+            return [_background_problem_error("/url", str(reason))]
+        case UnknownType() | TypeNotAllowed() as reason:
+            return [_background_problem_error(f"{start}/type", str(reason))]
+    return [_background_problem_error(start, str(exc))] if start else []
+
+
+def _background_problem_error(pointer: str, why: str) -> dict[str, str]:
+    return {"pointer": pointer, "code": "INVALID", "detail": why[:LONGEST_WHY]}
+
+
+# Refused fields of a request, each with a JSON pointer and the reason.
+
+
+# Every code that a refused field or parameter can have, and its meaning.
+FIELD_CODES = {
+    "BLANK": "The text is empty.",
+    "EMPTY": "The list is empty.",
+    "INVALID": "The value has the wrong type or form, or does not fit the others.",
+    "INVALID_CHOICE": "The value is not one of the fixed choices.",
+    "MAX_LENGTH": "The text or list is too long, or the object has too many entries.",
+    "MAX_STRING_LENGTH": "The number has too many digits.",
+    "MAX_VALUE": "The number is too large.",
+    "MIN_LENGTH": "The text or list is too short.",
+    "MIN_VALUE": "The number is too small.",
+    "NOT_A_LIST": "The value is not a list.",
+    "NULL": "The field cannot be null.",
+    "REQUIRED": "The field is missing.",
+    "UNKNOWN": "There is no such field.",
+}
+# Codes of the framework for which ours is INVALID.
+_OF_FRAMEWORK = {
+    "DATE",
+    "MAKE_AWARE",
+    "NULL_CHARACTERS_NOT_ALLOWED",
+    "OVERFLOW",
+    "PARSE_ERROR",
+    "SURROGATE_CHARACTERS_NOT_ALLOWED",
+}
+
+MOST_ERRORS = 50
+LONGEST_NAME = 100
+
+
+def field_errors(detail: Any) -> list[dict[str, str]]:
+    """Return at most 50 refused fields of a validation error, each with its JSON pointer."""
+    return list(islice(_flatten_field_errors("", detail), MOST_ERRORS))
+
+
+def _flatten_field_errors(pointer: str, detail: Any) -> Iterator[dict[str, str]]:
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            whole = name == "non_field_errors"
+            escaped = str(name)[:LONGEST_NAME].replace("~", "~0").replace("/", "~1")  # RFC 6901
+            yield from _flatten_field_errors(pointer if whole else f"{pointer}/{escaped}", inner)
+    elif isinstance(detail, list):
+        for number, inner in enumerate(detail):
+            inside = isinstance(inner, Mapping)  # the index of an object in a list
+            yield from _flatten_field_errors(f"{pointer}/{number}" if inside else pointer, inner)
+    else:
+        code = str(getattr(detail, "code", "invalid")).upper()
+        code = "INVALID" if code in _OF_FRAMEWORK else code
+        yield {"pointer": pointer, "code": code, "detail": str(detail)}
+
+
+# Errors of the API itself, raised before a request reaches the line.
+
+
+class PreconditionFailed(APIException):
+    """None of the versions that the client named is current."""
+
+    default_detail = "The job has changed since you read it; read it again."
+
+
+class PreconditionRequired(APIException):
+    """A change that requires If-Match came without it."""
+
+    default_detail = "Send If-Match with the ETag of the job as you read it."
+
+
+class PayloadTooLarge(APIException):
+    """The body is too long."""
+
+    default_detail = "The body of a request can have at most 1 MB."
+
+
+class WrongCode(APIException):
+    """A code is wrong, used, expired or guessed at too often. Clients do not learn which."""
+
+    default_detail = "This code is not valid for this address. Ask for a new one."
+
+
+class LengthRequired(APIException):
+    """The body comes in chunks, without its length."""
+
+    default_detail = "Send the length of the body in Content-Length."
+
+
+class IdempotencyKeyReused(APIException):
+    """The key was used for another request."""
+
+    default_detail = "This Idempotency-Key was used for another request. Send a new one."
+
+
+class IdempotencyKeyInUse(APIException):
+    """The first request with this key is still running."""
+
+    default_detail = "The first request with this Idempotency-Key is still running."
+
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -155,15 +346,15 @@ PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
     work.TooManySchedules: LIMIT_REACHED,
     work.Backlogged: BACKPRESSURE,
     work.RateExceeded: THROTTLED,
-    api.PreconditionFailed: PRECONDITION_FAILED,
-    api.PreconditionRequired: PRECONDITION_REQUIRED,
-    api.PayloadTooLarge: PAYLOAD_TOO_LARGE,
-    api.LengthRequired: MALFORMED_REQUEST,
-    api.WrongCode: NOT_AUTHENTICATED,
+    PreconditionFailed: PRECONDITION_FAILED,
+    PreconditionRequired: PRECONDITION_REQUIRED,
+    PayloadTooLarge: PAYLOAD_TOO_LARGE,
+    LengthRequired: MALFORMED_REQUEST,
+    WrongCode: NOT_AUTHENTICATED,
     ApiKeyNotFound: NOT_FOUND,
     CompanyNotFound: NOT_FOUND,
-    api.IdempotencyKeyInUse: IDEMPOTENCY_KEY_IN_USE,
-    api.IdempotencyKeyReused: IDEMPOTENCY_KEY_REUSED,
+    IdempotencyKeyInUse: IDEMPOTENCY_KEY_IN_USE,
+    IdempotencyKeyReused: IDEMPOTENCY_KEY_REUSED,
     rest.ValidationError: VALIDATION_ERROR,
     rest.ParseError: MALFORMED_REQUEST,
     rest.AuthenticationFailed: NOT_AUTHENTICATED,
@@ -271,7 +462,7 @@ def _problem_detail(kind: ProblemType, exc: BaseException | None) -> str:
         return told
     if isinstance(exc, line.LineError):
         return str(exc)
-    if isinstance(exc, api.WrongCode):
+    if isinstance(exc, WrongCode):
         return str(exc.detail)
     if kind not in _DETAILS and isinstance(exc, rest.APIException):
         return str(exc.detail)

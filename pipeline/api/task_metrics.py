@@ -12,7 +12,8 @@ from prometheus_client.core import (
 )
 from prometheus_client.utils import floatToGoString
 
-from tasks.stats.site import (
+from tasks.stats import (
+    run_totals,
     site_dead_depth,
     site_depth,
     site_enqueued,
@@ -23,14 +24,13 @@ from tasks.stats.site import (
     site_running,
     site_workers_alive,
 )
-from tasks.stats.totals import run_totals
 
 # Enqueued tasks are counted over this window only. The ends of runs are counted without a limit.
 WINDOW_SECONDS = 300.0
 
 
 def task_metric_families() -> Iterator[Metric]:
-    """Yield the numbers of `tasks.stats.site`, one statement each."""
+    """Yield the numbers of `tasks.stats`, one statement each."""
     depth: dict[tuple[str, ...], float] = {
         (name, str(priority)): count for (name, priority), count in site_depth().items()
     }

@@ -9,15 +9,15 @@ from django.http.response import HttpResponseBase
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
-from pipeline.api.callers import CompanyCaller, PersonCaller, PortalCaller
-from pipeline.limits.rate_limit import (
+from pipeline.api.auth import CompanyCaller, PersonCaller, PortalCaller
+from pipeline.web.addresses import client_address, client_site
+from pipeline.web.rate_limit import (
     CountedRate,
     Rate,
     Tally,
     count_against_named_rate,
     count_client_against_named_rate,
 )
-from pipeline.web.client_address import client_address, client_site
 
 
 def check_throttle(request: Request | HttpRequest, name: str, subject: str) -> None:

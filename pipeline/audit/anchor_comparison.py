@@ -8,8 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from pipeline.audit.anchors import Anchor, public_anchor_key, read_anchors
-from pipeline.audit.archive import archived_log_path
-from pipeline.audit.archived_log import BadArchive, archived_rows_of
+from pipeline.audit.archive import BadArchive, archived_log_path, archived_rows_of
 from pipeline.models import Event, RemovedLog
 
 MOST_PROBLEMS = 20

@@ -6,45 +6,295 @@ A manifest in the folder says which files it must have. There is no other record
 from __future__ import annotations
 
 import errno
+import fcntl
+import gzip
+import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
+from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
 from uuid import UUID
 
 from django.db import DatabaseError, connection
 
 from jobs.models import Job, JobStatus
-from pipeline.audit.anchors import sync_anchor_folder
-from pipeline.audit.archive_manifest import (
-    NAME,
-    Noted,
-    append_to_manifest,
-    hold_manifest,
-    manifest_of,
-)
-from pipeline.audit.archived_log import (
-    BATCH,
-    ArchiveHeader,
-    BadArchive,
-    archive_header_of,
-    archived_rows_of,
-    fold_archived_log,
-    verify_archived_log,
-    write_archived_log,
-)
-from pipeline.audit.log_fold import LogFold
-from pipeline.audit.reconciliation import reconcile
-from pipeline.audit.verify import verify_job
+from jobs.policies import Policy, logged_policy_values
+from pipeline.audit.anchors import sync_anchor_folder, write_anchors
+from pipeline.audit.log_fold import BadRow, LogFold
+from pipeline.audit.verify import Line, add_replayed_people, reconcile, verify_job
 from pipeline.database.instants import database_now
 from pipeline.database.replica import primary_without_replica
+from pipeline.domain.errors import FutureMoment, NoSuchMoment
+from pipeline.line.event_log import LogEntry, exported_log_row, parse_exported_log_row
 from pipeline.models import Event, RemovedLog
 from pipeline.wording.english import count
 from tasks.advisory_locks import ARCHIVE_TURN
+
+# Archived log: the log of one job in a file outside the database. A file is compressed with gzip.
+# Its first line is JSON that says what the file is: the job, the number of events and the head.
+# Each further line is an event as in an exported log, and its place in the feed, which no hash
+# covers. So a file can be verified and replayed without the database, and its rows can be put back.
+# The same log always gives the same bytes.
+
+
+FORMAT = "next-in-line log 2"
+WITHOUT_PLACES = "next-in-line log 1"  # of earlier releases
+BATCH = 2_000
+LONGEST_LINE = 2**20  # a longer one is no event, however much a damaged file unpacks to
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError)
+
+
+class BadArchive(Exception):
+    """A file of the archive cannot be read, is not sound, or differs from the log; says which."""
+
+
+class ArchiveHeader(NamedTuple):
+    """First line of a file: the job, the number of its events, and the hash of the last one."""
+
+    job_id: UUID
+    events: int
+    head: bytes
+
+
+def archive_header_of(path: Path) -> ArchiveHeader:
+    """Return a file's first line, unverified. Raises BadArchive."""
+    with closing(_archived_lines_of(path)) as lines:
+        return _parse_archive_format(path, lines)[1]
+
+
+def is_archived_with_places(path: Path) -> bool:
+    """Tell whether a file has the events' places in the feed. Raises BadArchive."""
+    with closing(_archived_lines_of(path)) as lines:
+        return _parse_archive_format(path, lines)[0] == FORMAT
+
+
+def archived_rows_with_places(path: Path) -> Generator[tuple[LogEntry, int, int]]:
+    """Yield a file's events, unverified, with the `txid` and `id` of each. Raises BadArchive."""
+    with closing(_archived_lines_of(path)) as lines:
+        _parse_archive_format(path, lines)
+        for row, facts in _parse_archived_lines(path, lines):
+            try:
+                txid, row_id = map(int, facts["place"])
+            except UNREADABLE:
+                raise BadArchive(f"{path}: seq {row.seq} has no place in the feed") from None
+            yield row, txid, row_id
+
+
+def archived_rows_of(path: Path) -> Generator[LogEntry]:
+    """Yield a file's events, unverified. Raises BadArchive."""
+    with closing(_archived_lines_of(path)) as lines:
+        _parse_archive_format(path, lines)
+        yield from (row for row, _ in _parse_archived_lines(path, lines))
+
+
+def verify_archived_log(path: Path) -> ArchiveHeader:
+    """Check a file's whole chain and every move in it, and return its first line.
+
+    Raises BadArchive.
+    """
+    return fold_archived_log(path)[0]
+
+
+def fold_archived_log(
+    path: Path, is_later: Callable[[LogEntry], bool] = lambda _: False
+) -> tuple[ArchiveHeader, LogFold]:
+    """Verify a file's events, all or up to the first one that is too late, and add them up.
+
+    Returns its first line and the sum. Raises BadArchive.
+    """
+    with closing(_archived_lines_of(path)) as lines:
+        header = _parse_archive_format(path, lines)[1]
+        fold = LogFold(header.job_id)
+        try:
+            for row, _ in _parse_archived_lines(path, lines):
+                if is_later(row):
+                    break
+                fold.fold_event(cast(Event, row))  # it has the same fields
+            else:
+                if (fold.seq, fold.head) != header[1:]:
+                    raise BadRow(fold.seq + 1, "the file ends here, its first line says otherwise")
+                fold.refuse_unfinished()
+        except BadRow as bad:
+            raise BadArchive(f"{path}: seq {bad.seq}: {bad}") from None
+        except UNREADABLE:
+            raise BadArchive(f"{path}: seq {fold.seq + 1} cannot be read") from None
+    return header, fold
+
+
+def replay_archived_log(
+    path: Path, *, seq: int | None = None, as_of: datetime | None = None
+) -> Line:
+    """Return the line after event `seq`, or at time `as_of`, or at the end, as `replay` does.
+
+    Everything up to there is verified. A time after the last event means the end. Raises
+    BadArchive; NoSuchMoment before the first event; FutureMoment after the last one.
+    """
+
+    def is_archived_row_later(row: LogEntry) -> bool:
+        return bool(seq is not None and row.seq > seq) or bool(as_of and row.at > as_of)
+
+    header, fold = fold_archived_log(path, is_archived_row_later)
+    if fold.seq == 0 or fold.at is None:
+        raise NoSuchMoment
+    if seq is not None and seq > fold.seq:
+        raise FutureMoment
+    draw = fold.draw
+    line = Line(
+        job_id=header.job_id,
+        seq=fold.seq,
+        at=fold.at,
+        status=fold.job["status"],
+        capacity=fold.job["capacity"],
+        policy=Policy(**logged_policy_values(fold.job["policy"])),
+        policy_version=fold.policy_version,
+        awaits_draw=draw.draw_at is not None and (draw.drawn_at is None or draw.is_unfinished),
+    )
+    add_replayed_people(line, fold.places.values())
+    return line
+
+
+def write_archived_log(file: IO[bytes], header: ArchiveHeader) -> None:
+    """Write the log of a job, up to the header's last event."""
+    about = {
+        "format": FORMAT,
+        "job": str(header.job_id),
+        "events": header.events,
+        "head": header.head.hex(),
+    }
+    own = Event.objects.filter(job_id=header.job_id)
+    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+        packed.write(_archived_line_of(about))
+        for after in range(0, header.events, BATCH):
+            last = min(after + BATCH, header.events)
+            for event in own.filter(seq__gt=after, seq__lte=last).order_by("seq"):
+                place = {"place": [event.txid, event.id]}
+                packed.write(_archived_line_of(exported_log_row(event) | place))
+
+
+def _archived_line_of(facts: dict[str, Any]) -> bytes:
+    text = json.dumps(facts, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return f"{text}\n".encode()
+
+
+def _parse_archive_format(path: Path, lines: Iterator[bytes]) -> tuple[str, ArchiveHeader]:
+    try:
+        facts = json.loads(next(lines, b""))
+        known = facts["format"] in (FORMAT, WITHOUT_PLACES)
+        if known and isinstance(facts["events"], int):
+            job_id, head = UUID(facts["job"]), bytes.fromhex(facts["head"])
+            return facts["format"], ArchiveHeader(job_id, facts["events"], head)
+    except UNREADABLE:
+        pass
+    raise BadArchive(f"{path}: it is no archived log of a format that this release knows")
+
+
+def _parse_archived_lines(
+    path: Path, lines: Iterator[bytes]
+) -> Iterator[tuple[LogEntry, dict[str, Any]]]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            facts = json.loads(line)
+            row = parse_exported_log_row(facts)
+        except UNREADABLE:
+            raise BadArchive(f"{path}: event {number} cannot be read") from None
+        yield row, facts
+
+
+def _archived_lines_of(path: Path) -> Generator[bytes]:
+    """Yield a file's lines. Raises BadArchive if it is missing, damaged or cut off."""
+    try:
+        if path.is_fifo():  # reading it would wait for ever
+            raise BadArchive(f"{path}: it is no file")
+        with gzip.open(path) as file:
+            while line := file.readline(LONGEST_LINE):
+                yield line
+    except (EOFError, zlib.error):
+        raise BadArchive(f"{path}: it is damaged or cut off") from None
+    except OSError as error:
+        raise BadArchive(f"{path}: it cannot be read: {error.strerror or error}") from None
+
+
+# Manifest of an archive: the files that it must have, each with its number of events and head. A
+# line is JSON with the SHA-256 of the line before it, so that only the last lines can be removed
+# without notice. A file gets its name and its line while its writer holds the manifest.
+
+
+NAME = "manifest.jsonl"
+FIRST = "0" * 64  # in the place of the hash of a line before the first
+MOST_BYTES_OF_LINE = 1_024
+
+Noted = dict[UUID, list[ArchiveHeader]]
+
+
+@contextmanager
+def hold_manifest(folder: Path) -> Iterator[int]:
+    """Hold the manifest of an archive for a change, and make it if there is none.
+
+    Raises OSError, also if the folder does not exist.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    file = os.open(folder / NAME, flags, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+    finally:
+        os.close(file)
+
+
+def append_to_manifest(file: int, header: ArchiveHeader) -> None:
+    """Note a file that has its name now in a held manifest, and flush the line to the disk.
+
+    The rest of a line that a crash has cut off is removed: the next run notes its file.
+    """
+    size = os.fstat(file).st_size
+    end = os.pread(file, MOST_BYTES_OF_LINE, max(0, size - MOST_BYTES_OF_LINE))
+    whole, _, rest = end.rpartition(b"\n")
+    os.ftruncate(file, size - len(rest))
+    last = whole.rpartition(b"\n")[2]
+    facts = {
+        "job": str(header.job_id),
+        "events": header.events,
+        "head": header.head.hex(),
+        "previous": sha256(last).hexdigest() if last else FIRST,
+    }
+    write_anchors(file, json.dumps(facts, separators=(",", ":"), sort_keys=True).encode() + b"\n")
+
+
+def manifest_of(folder: Path) -> Noted:
+    """Return each job's entries, oldest first; empty if there is no manifest.
+
+    Raises BadArchive if a line is missing, changed or not readable.
+    """
+    path, noted, before = folder / NAME, defaultdict(list), FIRST
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise BadArchive(f"{path}: it cannot be read: {error.strerror or error}") from None
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            facts = json.loads(line)
+            header = ArchiveHeader(
+                UUID(facts["job"]), int(facts["events"]), bytes.fromhex(facts["head"])
+            )
+            previous = facts["previous"]
+        except UNREADABLE:
+            raise BadArchive(f"{path}: line {number} cannot be read") from None
+        if previous != before:
+            raise BadArchive(f"{path}: lines before line {number} are missing or changed")
+        noted[header.job_id].append(header)
+        before = sha256(line).hexdigest()
+    return dict(noted)
+
 
 ENDING = ".jsonl.gz"
 LEFT_BEHIND_SECONDS = 86_400  # older unfinished files are of dead processes

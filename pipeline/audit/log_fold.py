@@ -12,12 +12,17 @@ from typing import Any
 from uuid import UUID
 
 from jobs.policies import Policy, logged_policy_values
-from pipeline.audit.contests_fold import ContestsFold
-from pipeline.audit.draw_fold import DrawFold
-from pipeline.audit.lost_places_fold import LostPlacesFold, Place
-from pipeline.audit.passes_fold import pass_fault
-from pipeline.audit.planned_seats_fold import PlannedSeatsFold
-from pipeline.audit.wishes_fold import AcceptedWishesFold, FoldedWish, wish_fault
+from pipeline.audit.rules import (
+    AcceptedWishesFold,
+    ContestsFold,
+    DrawFold,
+    FoldedWish,
+    LostPlacesFold,
+    Place,
+    PlannedSeatsFold,
+    pass_fault,
+    wish_fault,
+)
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.states import (
     EVENTS,
@@ -32,7 +37,7 @@ from pipeline.domain.states import (
 )
 from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Event
-from pipeline.selectors.past_states import PastPlace
+from pipeline.selectors.past import PastPlace
 
 
 class BadRow(Exception):

@@ -1,7 +1,7 @@
 """Removal of archived logs from the database, and their way back from their files.
 
 Both need the role that owns the tables. The database lets nothing but a whole archived log be
-removed (`pipeline.models.log_triggers`); whether its file is sound is decided here.
+removed (`pipeline.models.line`); whether its file is sound is decided here.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from django.db.models import QuerySet
 
 from jobs.models import Job, JobStatus
 from pipeline.audit.archive import (
-    archive_log,
-    archived_log_path,
-    difference_from_manifest,
-    turn_to_archive,
-)
-from pipeline.audit.archive_manifest import manifest_of
-from pipeline.audit.archived_log import (
     BATCH,
     ArchiveHeader,
     BadArchive,
+    archive_log,
+    archived_log_path,
     archived_rows_with_places,
+    difference_from_manifest,
     is_archived_with_places,
+    manifest_of,
+    turn_to_archive,
     verify_archived_log,
 )
 from pipeline.audit.verify import verify_job

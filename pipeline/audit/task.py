@@ -14,7 +14,7 @@ from pipeline.models import Heartbeat
 from pipeline.wording.english import count
 from tasks.context import Context
 from tasks.errors import Fatal
-from tasks.models.statuses import HIGHEST_PRIORITY
+from tasks.models import HIGHEST_PRIORITY
 from tasks.scheduling import schedules
 
 KEY = "log.anchor"

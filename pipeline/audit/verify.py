@@ -2,20 +2,281 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
 
-from jobs.models import Job
-from pipeline.audit.heavy_reads import LONG_LOG, take_turn_for_heavy_read
+from jobs.models import MAX_CAPACITY, Job, JobStatus
+from jobs.policies import Policy, logged_policy_values
 from pipeline.audit.log_fold import BadRow, LogFold
-from pipeline.audit.reconciliation import reconcile
-from pipeline.database.replica import reads_replica
-from pipeline.domain.errors import JobNotFound, VerifierBusy
+from pipeline.database.instants import database_now, one_instant
+from pipeline.database.replica import reads_replica, replica_if_current
+from pipeline.database.statement_time import limit_statement_time
+from pipeline.domain.errors import JobNotFound, LogReadersBusy, VerifierBusy
+from pipeline.domain.states import Status
+from pipeline.line.event_log import parse_logged_time
 from pipeline.line.removed_logs import refuse_removed_log
-from pipeline.models import Event
-from tasks.advisory_locks import VERIFY_TURN
+from pipeline.line.settle import MOST_SANDBOX_EVENTS
+from pipeline.models import Application, Contest, Event, PlannedSeats
+from pipeline.selectors.past import PastPlace, past_places_after, past_state_of, past_stretch_after
+from tasks.advisory_locks import HEAVY_READ_TURN, VERIFY_TURN
+
+# Comparison of a job's live rows with the sum of its log.
+
+
+COMPARED = (
+    "status outcome decay_count ticket tie eligible_at not_before accept_until verify_by"
+    " passes_used pass_next passed_at"
+    " acknowledge_by deadline_extended applied_at promoted_at acknowledged_at ended_at status_since"
+).split()
+
+
+def reconcile(fold: LogFold, job: Job) -> list[str]:
+    """Return every difference as a sentence: in applications, counters, the job's row and hints."""
+    rows = {
+        row.id: row for row in Application.objects.filter(job_id=job.id).defer("name").iterator()
+    }
+    return [
+        *_reconcile_applications(fold.places, rows),
+        *_reconcile_job(fold, job, rows),
+        *_reconcile_hints(job, rows),
+        *_reconcile_planned_seats(fold, job),
+        *fold.contests.differences(Contest.objects.filter(job_id=job.id).defer("text")),
+    ]
+
+
+def _reconcile_applications(
+    places: dict[UUID, PastPlace], rows: dict[UUID, Application]
+) -> Iterator[str]:
+    for application_id in sorted(places.keys() | rows.keys()):
+        place, row = places.get(application_id), rows.get(application_id)
+        if place is None or row is None:
+            where = "the rows" if place is None else "the log"
+            yield f"application {application_id}: only in {where}"
+            continue
+        for name in COMPARED:
+            logged, live = getattr(place, name), getattr(row, name)
+            yield from _reconcile_values(f"application {application_id}: {name}", logged, live)
+
+
+def _reconcile_job(fold: LogFold, job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+    counted = Counter(row.status for row in rows.values())
+    for status, counter in (
+        (Status.ACTIVE, "active_count"),
+        (Status.PENDING_ACKNOWLEDGMENT, "pending_count"),
+        (Status.WAITLIST, "waitlist_count"),
+    ):
+        if counted[status] != getattr(job, counter):
+            yield f"job: {counter} is {getattr(job, counter)}, its rows count {counted[status]}"
+    unverified = sum(row.status == Status.WAITLIST and not row.is_verified for row in rows.values())
+    yield from _reconcile_values("job: unverified_count", unverified, job.unverified_count)
+    logged: dict[str, Any] = {
+        "status": fold.job["status"],
+        "capacity": fold.job["capacity"],
+        "policy_version": fold.policy_version,
+        "next_ticket": fold.next_ticket,
+        "last_event_at": fold.at,
+        "opened_at": fold.opened_at,
+        "closed_at": fold.closed_at,
+        "draw_at": parse_logged_time(fold.job.get("draw_at")),
+        "drawn_at": fold.draw.drawn_at,
+        "is_test": "clock_offset_seconds" in fold.job,
+        "clock_offset_seconds": fold.job.get("clock_offset_seconds", 0),
+        **logged_policy_values(fold.job["policy"]),
+    }
+    for name, value in logged.items():
+        yield from _reconcile_values(f"job: {name}", value, getattr(job, name))
+
+
+def _reconcile_hints(job: Job, rows: dict[UUID, Application]) -> Iterator[str]:
+    waiting = [row for row in rows.values() if row.status == Status.WAITLIST]
+    lowest = min([job.next_ticket, *(row.ticket or 0 for row in waiting)])
+    if job.head_ticket > lowest:
+        yield f"job: head_ticket is {job.head_ticket}, more than the lowest ticket {lowest}"
+    moments = [row.acknowledge_by for row in rows.values() if row.acknowledge_by]
+    moments += [row.verify_by for row in waiting if row.verify_by]
+    if job.status != JobStatus.CLOSED:
+        moments += PlannedSeats.objects.filter(job_id=job.id).values_list("next_at", flat=True)
+    if job.draw_at and job.awaits_draw and job.status in (JobStatus.OPEN, JobStatus.PAUSED):
+        moments.append(job.draw_at)
+    elif job.status == JobStatus.OPEN and job.seats_free:
+        # A seat stays free although someone may take it only while passes are left to be made; then
+        # the job is due at once.
+        last = job.last_event_at
+        moments += [max(row.held_until or last, last) for row in waiting if row.is_verified]
+    due = min(moments, default=None)
+    if job.is_test and due is not None:
+        if job.seq >= MOST_SANDBOX_EVENTS:  # nothing happens in it any more
+            return
+        # While it is being settled up to a clock that was moved, it is due from the present on.
+        due = max(due - timedelta(seconds=job.clock_offset_seconds), database_now())
+    if due is not None and (job.next_due_at is None or job.next_due_at > due):
+        yield f"job: next_due_at is {job.next_due_at}, later than {due}"
+
+
+def _reconcile_planned_seats(fold: LogFold, job: Job) -> Iterator[str]:
+    """Compare each plan's row with its changes in the log.
+
+    A change that the limits of a job's seats reduced to nothing has left no event.
+    """
+    for plan in PlannedSeats.objects.filter(job_id=job.id).order_by("id"):
+        what = f"planned seats {plan.id}"
+        yield from _reconcile_values(f"{what}: next_at", plan.time_of(plan.done), plan.next_at)
+        times, changes = (
+            {plan.time_of(n) for n in range(plan.done)},
+            fold.planned.changes.get(plan.id, []),
+        )
+        for change in changes:
+            expected = min(max(change.before + plan.seats, 1), MAX_CAPACITY)
+            if change.effective_at not in times:
+                yield f"{what}: seq {change.seq} changed seats when the plan does not, or not yet"
+            elif change.after != expected:
+                yield f"{what}: seq {change.seq} left {change.after} seats, by the plan {expected}"
+        limit = MAX_CAPACITY if plan.seats > 0 else 1
+        if len(changes) < plan.done and limit not in fold.planned.capacities:
+            yield f"{what}: done is {plan.done}, the log has {len(changes)} changes by it"
+
+
+def _reconcile_values(what: str, logged: object, live: object) -> Iterator[str]:
+    if logged != live:
+        yield f"{what} is {live}, the log says {logged}"
+
+
+# Replay of a job's whole line, at any past moment, from its log alone. It uses the fold of
+# `pipeline.selectors.past` without its limits, so it returns even a million people.
+
+
+@dataclass(slots=True)
+class Line:
+    """A job's line after one event, each list in order."""
+
+    job_id: UUID
+    seq: int
+    at: datetime
+    status: str
+    capacity: int
+    policy: Policy
+    policy_version: int
+    awaits_draw: bool  # nobody has a position yet
+    active: list[PastPlace] = field(default_factory=list)
+    pending: list[PastPlace] = field(default_factory=list)
+    waitlist: list[PastPlace] = field(default_factory=list)
+    # The number of people before the next page of the waitlist; None on the last page.
+    next_after: int | None = None
+
+
+@reads_replica
+def replay_one_page(
+    job_id: UUID,
+    *,
+    seq: int | None = None,
+    as_of: datetime | None = None,
+    after: int = 0,
+    limit: int,
+) -> Line:
+    """Return the same as `replay`, but only one page of the waitlist.
+
+    The page has at most `limit` people after the first `after`. Only the first page includes the
+    seats.
+    """
+    line = _replayed_line_at(job_id, seq, as_of)
+    places = past_stretch_after(job_id, line.seq, after=after, limit=limit + 1)
+    waiting = [place for place in places if place.status is Status.WAITLIST]
+    line.waitlist = waiting[:limit]
+    if line.awaits_draw:
+        for place in line.waitlist:
+            place.position = None
+    line.next_after = after + limit if len(waiting) > limit else None
+    _add_replayed_seats(line, places)
+    return line
+
+
+@reads_replica
+def replay(job_id: UUID, *, seq: int | None = None, as_of: datetime | None = None) -> Line:
+    """Return the line after event `seq`, or at time `as_of`, or now.
+
+    A change that commits right now may have been recorded before `as_of`, so the line at a time
+    that has only just passed can still gain an event. The line after a `seq` never changes.
+
+    Raises JobNotFound; NoSuchMoment before the job's first event; FutureMoment.
+    """
+    line = _replayed_line_at(job_id, seq, as_of)
+    places = past_places_after(job_id, line.seq)
+    add_replayed_people(line, places)
+    return line
+
+
+def add_replayed_people(line: Line, places: Collection[PastPlace]) -> None:
+    """Fill the lists of a whole line, each in its order, and set the positions."""
+    _add_replayed_seats(line, places)
+    line.waitlist = [place for place in places if place.status is Status.WAITLIST]
+    line.waitlist.sort(key=lambda place: (place.ticket, place.tie))
+    verified = [place for place in line.waitlist if place.is_verified and not line.awaits_draw]
+    for position, place in enumerate(verified, start=1):
+        place.position = position
+
+
+def _replayed_line_at(job_id: UUID, seq: int | None, as_of: datetime | None) -> Line:
+    moment = past_state_of(job_id, seq=seq, as_of=as_of, shown=0)
+    return Line(
+        job_id=job_id,
+        seq=moment.seq,
+        at=moment.event.at,
+        status=moment.job["status"],
+        capacity=moment.job["capacity"],
+        policy=Policy(**logged_policy_values(moment.job["policy"])),
+        policy_version=moment.policy_version,
+        awaits_draw=moment.awaits_draw,
+    )
+
+
+def _add_replayed_seats(line: Line, places: Iterable[PastPlace]) -> None:
+    """Fill the lists of seats, each in its order."""
+    seats = {Status.ACTIVE: line.active, Status.PENDING_ACKNOWLEDGMENT: line.pending}
+    for place in places:
+        if place.status in seats:
+            seats[place.status].append(place)
+    line.active.sort(key=lambda place: (place.status_since, place.application_id))
+    line.pending.sort(key=lambda place: (place.acknowledge_by, place.application_id))
+
+
+# Turns to read long logs: one read at a time per company, across all processes.
+
+
+# Shorter logs need no turn.
+LONG_LOG = 5_000
+LONGEST_SECONDS = 5.0  # for one statement
+
+
+@contextmanager
+def turn_for_heavy_read(company_id: UUID, *, events: int) -> Iterator[None]:
+    """Run a read of a log of that many events. A long one gets a snapshot, a time limit and a turn.
+
+    Raises LogReadersBusy if another read for the company has the turn.
+    """
+    if events <= LONG_LOG:
+        yield
+        return
+    with replica_if_current(), one_instant():
+        take_turn_for_heavy_read(company_id)
+        limit_statement_time(LONGEST_SECONDS)
+        yield
+
+
+def take_turn_for_heavy_read(company_id: UUID) -> None:
+    """Take the company's turn until the transaction ends. Raises LogReadersBusy."""
+    number = int.from_bytes(company_id.bytes[-4:], signed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [HEAVY_READ_TURN, number])
+        if not cursor.fetchone()[0]:
+            raise LogReadersBusy
+
 
 MOST_DIFFERENCES = 100
 # Limit of logs verified at once with `in_turn`, across all processes.

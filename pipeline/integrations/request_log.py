@@ -24,7 +24,7 @@ from prometheus_client import Counter
 
 from pipeline.database.errors import ClusterError
 from pipeline.models import RequestRecord
-from pipeline.selectors.page import Page
+from pipeline.selectors.pages import Page
 from tasks.failure_log import failures
 
 log = logging.getLogger(__name__)

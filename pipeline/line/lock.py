@@ -6,21 +6,46 @@ that is not obtained within the session's `lock_timeout` raises django.db.Operat
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 from uuid import UUID, uuid4
+
+from django.db import transaction
 
 from applicants.models import ERASED
 from jobs.models import JobStatus
 from jobs.policies import POLICY_FIELDS, Policy
-from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound
+from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound, LineError
 from pipeline.line import sql
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.round_trips import Row, fetch_in_one_trip
 from pipeline.models import Application
+from tasks.sql.prepared import Parameters, PreparedStatement, prepared_row, run_prepared
+
+# Round trips of the line's hot path: several prepared statements in each. While a job's lock is
+# held, every round trip makes all other changes to that job wait. So BEGIN and the first reads
+# travel with the lock, and COMMIT with the write.
+
+
+Row = tuple[Any, ...]
+
+
+def fetch_in_one_trip(*texts: str, parameters: Parameters, commit: bool = False) -> list[list[Row]]:
+    """Fetch the rows of each statement in one round trip. Each sees what was committed before it.
+
+    With `commit`, the round trip also commits; Django then finds nothing left to commit. Inside an
+    outer transaction (a test's), there is only a savepoint, which is left to Django. Raises
+    IntegrityError, and django.db.OperationalError if a lock is not obtained in time.
+    """
+    return run_prepared([_round_trip_statement(text) for text in texts], parameters, commit=commit)
+
+
+@cache
+def _round_trip_statement(text: str) -> PreparedStatement[Row]:
+    """Return the statement, cached: texts are few, and built only from names in the code."""
+    return PreparedStatement(text, prepared_row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +223,29 @@ def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
 def _lock_row_as_policy(*values: Any) -> Policy:
     """Return the policy, cached: policies are few and frozen, so each is validated once."""
     return Policy(**dict(zip(POLICY_FIELDS, values, strict=True)))
+
+
+# Transaction of a service, which keeps the settlement even if the service then refuses.
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def line_transaction(service: Callable[P, T]) -> Callable[P, T]:
+    """Run a service in its own transaction. It must not be called inside another one.
+
+    A refusal (LineError) is raised after the commit. A service writes its own change last, so this
+    commit holds only the settlement. Any other error rolls back.
+    """
+
+    @wraps(service)
+    def run_in_transaction(*args: P.args, **kwargs: P.kwargs) -> T:
+        with transaction.atomic(durable=True):
+            try:
+                return service(*args, **kwargs)
+            except LineError as error:
+                refusal = error
+        raise refusal
+
+    return run_in_transaction

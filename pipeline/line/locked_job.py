@@ -54,7 +54,7 @@ class LockedJob:
     clock_offset_seconds: int
     draw_at: datetime | None
     drawn_at: datetime | None
-    # Types of webhooks that someone wants, for `pipeline.webhooks.follow_up`; read along, because
+    # Types of webhooks that someone wants, for `pipeline.webhooks.queue`; read along, because
     # it may not ask the database.
     webhook_types: list[str]
     now: datetime
@@ -72,10 +72,10 @@ class LockedJob:
     changed: dict[UUID, Application] = field(default_factory=dict)
     # Time zones of their people, where known, for quiet hours.
     zones: dict[UUID, str] = field(default_factory=dict)
-    # Events not written yet, and all events of this transaction for `pipeline.line.signals`.
+    # Events not written yet, and all events of this transaction for `pipeline.line.write`.
     entries: list[LogEntry] = field(default_factory=list)
     announced_entries: list[LogEntry] = field(default_factory=list)
-    # Whether this transaction writes tasks (`pipeline.line.follow_up`), and so wakes workers.
+    # Whether this transaction writes tasks (`pipeline.line.write`), and so wakes workers.
     wrote_tasks: bool = False
     # Turns that this transaction has passed while it offered seats, and whether it stopped at the
     # limit. Then people who come before others may still be waiting for a free seat, so nobody else

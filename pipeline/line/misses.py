@@ -10,9 +10,9 @@ from pipeline.domain.errors import AlreadyApplied, NotReinstatable
 from pipeline.domain.states import Actor, Move, Outcome, Status
 from pipeline.line.admission import offer_free_seat_on_admission
 from pipeline.line.event_log import LogEntry, logged_time
+from pipeline.line.lock import fetch_in_one_trip
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
-from pipeline.line.round_trips import fetch_in_one_trip
 from pipeline.models import Application, ApplicationRow
 
 # The place in a row of the log, `stood`, of someone who waited. A person who was offered a seat on

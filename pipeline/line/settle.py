@@ -12,21 +12,194 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
+from heapq import heapify, heappop, heappush
 from typing import Any
 
-from jobs.models import JobStatus
+from jobs.models import MAX_CAPACITY, JobStatus
+from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
 from pipeline.domain.errors import ClockMoving, SandboxFull
-from pipeline.domain.states import UNVERIFIED, EventType, Move, Status
+from pipeline.domain.states import PLANNED_SEATS, SYSTEM, UNVERIFIED, EventType, Move, Status
 from pipeline.line import sql
-from pipeline.line.draw import draw_if_due
-from pipeline.line.fill import fill_seats, left_walk_unfinished, take_up_walk
-from pipeline.line.lock import locked_application
+from pipeline.line.event_log import logged_time
+from pipeline.line.lock import attach_locked_row, fetch_in_one_trip, locked_application
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import make_move
-from pipeline.line.planned_seats import change_planned_seats
-from pipeline.line.round_trips import fetch_in_one_trip
+from pipeline.line.moves import make_job_move, make_move, promote, ticket_as_effect
 from pipeline.line.write import write
-from pipeline.models import Application, Event
+from pipeline.models import Application, Event, PlannedSeats
+
+# Offers of free seats to the next in line, strictly in order.
+
+
+# The most turns that one transaction passes for people who asked for it. Each is an event, and all
+# other changes to the job wait meanwhile.
+MOST_PASSES = 1_000
+
+
+def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
+    """Offer every free seat of an open job to the first eligible people.
+
+    Each promotion names as its cause the event that opened its seat, oldest first, or else
+    `cause_seq`; also the plan, if the seat was planned. People who asked to pass this turn pass
+    it; this event is the cause of the promotion into the same seat. If seats stay free because
+    everyone who waits is in a cool-down or has deferred, the job becomes due when the first of
+    these may end. Nobody is promoted before a draw, or in a sandbox with a full log.
+
+    One transaction passes at most MOST_PASSES turns. If there are more, it stops there with the
+    seat still free, and the job stays due: the next settlement goes on from the same place.
+    """
+    if job.status is not JobStatus.OPEN or job.is_full or job.awaits_draw:
+        return
+    if job.is_walk_unfinished:  # a second call of this transaction
+        return
+    if not job.seats_free or not job.people_waiting:
+        return
+    values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
+    values["passes"] = MOST_PASSES - job.turns_passed + 1  # one more shows that there are more
+    (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
+    if rows:
+        promote_in_order(job, rows, cause_seq)
+    if job.is_walk_unfinished:
+        job.note_due(job.now)
+    elif job.seats_free and job.people_waiting:
+        held: Any = {"job": job.id, "now": job.now}
+        (rows,) = fetch_in_one_trip(sql.READ_NEXT_HELD, parameters=held)
+        ends = [end for (end,) in rows if end]
+        ends += [
+            person.held_until
+            for person in job.changed.values()
+            if person.status == Status.WAITLIST and person.held_until and person.is_verified
+        ]
+        if ends:
+            job.note_due(min(ends))
+
+
+def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> None:
+    """Offer the free seats to people in the order of `rows`."""
+    planned = {
+        entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}
+        for entry in job.entries
+        if PLANNED_SEATS in entry.data
+    }
+    last = 0
+    for application in [attach_locked_row(job, row) for row in rows]:
+        if not job.seats_free:
+            break
+        last = application.ticket or 0
+        if application.pass_next and job.turns_passed >= MOST_PASSES:
+            job.is_walk_unfinished = True
+            break
+        cause = job.freed_by.popleft() if job.freed_by else cause_seq
+        facts = planned.get(cause or 0, {})
+        if passed := promote(job, application, cause_seq=cause, facts=facts):
+            job.turns_passed += 1
+            job.freed_by.appendleft(passed.seq)
+    # The next promotion searches from here. The last promoted ticket would be too late: people in a
+    # cool-down, deferred, passing or unverified stay behind when later ones move on, and a miss can
+    # give a ticket beyond the next newcomer's. People whom this change put back are not in the
+    # rows yet.
+    back = [each.ticket for each in job.changed.values() if each.status == Status.WAITLIST]
+    bounds = [rows[0][-1], job.next_ticket, last, *back]
+    job.head_ticket = min(bound for bound in bounds if bound is not None)
+
+
+def left_walk_unfinished(job: LockedJob) -> bool:
+    """Tell whether the change before this one may have stopped at its limit of turns.
+
+    A job is due at or before its last event only then, because every change settles first.
+    """
+    if job.status is not JobStatus.OPEN or job.awaits_draw or not job.seats_free:
+        return False
+    return job.next_due_at is not None and job.next_due_at <= job.last_event_at
+
+
+def take_up_walk(job: LockedJob) -> None:
+    """Take up a walk that an earlier change left unfinished: its last pass opened the next seat."""
+    passes = Event.objects.filter(
+        job_id=job.id, event=EventType.PASSED, from_status=Status.WAITLIST
+    ).order_by("-seq")
+    last = passes.values_list("seq", flat=True).first()
+    following = Event.objects.filter(job_id=job.id, seq=(last or 0) + 1)
+    if last and not following.filter(cause_seq=last).exists():  # nobody has been offered that seat
+        job.freed_by.append(last)
+
+
+# Planned changes of the number of seats, carried out under the job's lock at their time.
+
+
+def change_planned_seats(job: LockedJob, rows: list[Any]) -> None:
+    """Carry out the plans in `rows` of `sql.PLANNED` for all times up to `job.now`, in order.
+
+    Each change is a separate event, effective at its planned time, however late it is carried out.
+    It names its plan, and is the cause of the promotions into its seats. The number of seats
+    stays within its limits; a change that would not alter it leaves no event. Makes the job due at
+    the plans' next times, and deletes plans that are done.
+    """
+    plans = [PlannedSeats.from_db("default", sql.PLANNED, row) for row in rows]
+    due = [(plan.next_at, plan.id, plan) for plan in plans]
+    heapify(due)
+    while due:
+        at, _, plan = heappop(due)
+        free, before = job.seats_free, job.capacity
+        job.capacity = min(max(before + plan.seats, 1), MAX_CAPACITY)
+        if job.capacity != before:
+            facts = {PLANNED_SEATS: str(plan.id)}
+            entry = make_job_move(
+                job, EventType.CAPACITY_CHANGED, actor=SYSTEM, effective_at=at, facts=facts
+            )
+            job.freed_by.extend([entry.seq] * (job.seats_free - free))
+            while len(job.freed_by) > job.seats_free:  # a seat that has just opened closes again
+                job.freed_by.pop()
+        plan.done += 1
+        if not plan.times_left:
+            plan.delete()
+            continue
+        plan.next_at = plan.time_of(plan.done)
+        if plan.next_at <= job.now:
+            heappush(due, (plan.next_at, plan.id, plan))
+            continue
+        plan.save(update_fields=["done", "next_at"])
+        job.note_due(plan.next_at)
+
+
+# Draw of the order of a job's first line, under its lock, at the announced time.
+
+
+# Everyone on the waitlist.
+_READ_ALL_WAITING = f"""
+SELECT {", ".join(sql.APPLICATION)} FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'WAITLIST'
+"""  # noqa: S608
+
+
+def draw_if_due(job: LockedJob) -> int | None:
+    """Draw and write the order of everyone on the waitlist, once; return the draw's seq, or None.
+
+    One event names the seed, which is computed from the chain's head before it and from its time.
+    Then a separate event places each person, in the drawn order. Unverified people are placed too:
+    they keep the place until they prove the address. A draw that is not due makes the job due
+    then.
+    """
+    if not job.awaits_draw or job.draw_at is None or job.status is JobStatus.DRAFT:
+        return None
+    if job.draw_at > job.now:
+        job.note_due(job.draw_at)
+        return None
+    (rows,) = fetch_in_one_trip(_READ_ALL_WAITING, parameters={"job": job.id})
+    read = [job.attach(locked_application(row)) for row in rows]
+    people = {each.id: each for each in read if each.ticket is not None}  # not who has just lapsed
+    seed, job.drawn_at = draw_seed(bytes(job.chain_head), logged_time(job.now)), job.now
+    facts = {"seed": seed.hex(), "algorithm": ALGORITHM, "drawn": len(people)}
+    entry = make_job_move(job, EventType.DRAWN, actor=SYSTEM, effective_at=job.draw_at, facts=facts)
+    job.head_ticket = job.next_ticket
+    why: Any = {"cause_seq": entry.seq, "effective_at": job.draw_at}
+    for application_id in drawn_order(seed, job.id, people):
+        application = people[application_id]
+        application.ticket, application.tie = ticket_as_effect(job, 0)
+        make_move(job, application, Move.PLACE, **why)
+    job.freed_by.clear()  # the draw opens the seats
+    write(job)  # the order that seats are filled by is read from the rows
+    return entry.seq
+
 
 # The most people that one transaction closes out.
 SLICE = 5_000

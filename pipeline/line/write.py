@@ -4,23 +4,67 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.dispatch import Signal
 
 from pipeline.line import sql
-from pipeline.line.follow_up import follow_up_tasks
+from pipeline.line.event_log import LogEntry
+from pipeline.line.lock import fetch_in_one_trip
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.round_trips import fetch_in_one_trip
-from pipeline.line.signals import committed
 from pipeline.models import Standing
-from tasks.enqueue import enqueue_parameter
+from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.enqueue import ENQUEUE_PARTS
 
 log = logging.getLogger(__name__)
+
+
+# Follow-up of a change: tasks derived from its events, written in the same statement. Packages
+# above the line register what they derive (emails, webhooks). The line imports none of them.
+
+
+Derive = Callable[[LockedJob, list[LogEntry]], list[NewTask]]
+
+_derivations: list[Derive] = []
+
+
+def register_follow_up(derive: Derive) -> None:
+    """Write the tasks of `derive` with every later change. Registering twice is harmless.
+
+    `derive` is called under the job's lock with the events about to be written, so it must be quick
+    and must not use the database. If it raises, the change fails. A task holds only ids, and its
+    type is registered in `pipeline.tasks`: for a type without a row, no task is written and
+    an error is logged.
+    """
+    if derive not in _derivations:
+        _derivations.append(derive)
+
+
+def unregister_follow_up(derive: Derive) -> None:
+    """Undo `register` (for tests)."""
+    _derivations.remove(derive)
+
+
+def follow_up_tasks(job: LockedJob) -> list[NewTask]:
+    """Derive the tasks that follow from the unwritten events."""
+    return [task for derive in _derivations for task in derive(job, job.entries)]
+
+
+# Signal sent after a committed change. A receiver's error is logged and cannot affect the change.
+# Receivers of `committed` are called in the process and thread that made the change, and must be
+# quick. They get `job_id`, `company_id`, `seq` (the log's last), `entries` (everything that the
+# transaction logged, oldest first) and `wrote_tasks` (whether tasks follow from them). A process
+# that dies right after its commit sends nothing, so anything that must not be lost is a task
+# (`pipeline.line.write`).
+
+
+committed = Signal()
+
 
 # The longest sleep of a decay worker: it finds anything due later without being woken.
 LOOK_AHEAD = timedelta(seconds=5)

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import psycopg
 
-from pipeline.line.signals import committed
+from pipeline.line.write import committed
 from pipeline.live.channel import CHANNEL, channel_connection_parameters, channel_payloads
 from tasks.failure_log import failures
 from tasks.sql.enqueue import WAKE

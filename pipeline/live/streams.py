@@ -18,8 +18,8 @@ from django.http import parse_cookie
 
 from pipeline.live import stream_tokens
 from pipeline.live.hub import Hub, HubFull, HubWatcher
+from pipeline.web.addresses import network_of_client_address
 from pipeline.web.asgi_types import Message, Receive, Send, wait_for_asgi_disconnect
-from pipeline.web.client_address import network_of_client_address
 from pipeline.web.refusal_log import refusal_log
 
 PREFIX = "/live/"

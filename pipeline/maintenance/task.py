@@ -7,7 +7,7 @@ from collections import Counter
 from pipeline.maintenance.expired_rows import are_more_rows_expired, remove_expired_rows
 from pipeline.maintenance.site_task import site_task
 from tasks.context import Context
-from tasks.models.statuses import HIGHEST_PRIORITY
+from tasks.models import HIGHEST_PRIORITY
 from tasks.scheduling import schedules
 
 KEY = "retention.site"

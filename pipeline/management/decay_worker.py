@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from pipeline.maintenance.name_index import index_names
 from pipeline.models import Heartbeat
 from pipeline.services.outage import extend_after_outage
-from pipeline.services.settle import SettlingFailed, seconds_until_settlement, settle_next_due
+from pipeline.services.settling import SettlingFailed, seconds_until_settlement, settle_next_due
 from tasks.listen import Listener
 from tasks.log_context import bound_log_fields
 

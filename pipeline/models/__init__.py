@@ -1,7 +1,22 @@
 """Models of the pipeline. Other packages import them from here."""
 
-from pipeline.models.annotations import (
+from pipeline.models.changes import Change, ChangeKind
+from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
+from pipeline.models.line import (
+    FOUND_BY_KIND,
+    Application,
+    ApplicationRow,
+    Event,
+    RemovedLog,
+    Standing,
+)
+from pipeline.models.review import (
+    EXTERNAL_ID_LENGTH,
     LABEL_LENGTH,
+    METADATA_KEY_LENGTH,
+    METADATA_KEYS,
+    METADATA_VALUE_LENGTH,
+    NOTE_LENGTH,
     TAG_LENGTH,
     TEXT_LENGTH,
     URL_LENGTH,
@@ -10,43 +25,31 @@ from pipeline.models.annotations import (
     ApplicationAssignee,
     ApplicationLink,
     ApplicationNote,
+    ApplicationReference,
     ApplicationTag,
-    SavedView,
-)
-from pipeline.models.changes import Change, ChangeKind
-from pipeline.models.contests import Contest
-from pipeline.models.decisions import (
-    NOTE_LENGTH,
+    Contest,
     DecisionItem,
     DecisionNote,
-    PendingDecision,
-)
-from pipeline.models.emails import Email, EmailState
-from pipeline.models.forecasts import ForecastStatement, JobForecast, LastWhatIf
-from pipeline.models.integrations import ClockAdvance, PortalToken, RequestRecord
-from pipeline.models.job_templates import BY_LOT, TEMPLATE_NAME_LENGTH, JobTemplate
-from pipeline.models.line import (
-    FOUND_BY_KIND,
-    Application,
-    ApplicationRow,
-    Event,
-    Standing,
-)
-from pipeline.models.planned_seats import MOST_TIMES, ZONE_LENGTH, PlannedSeats
-from pipeline.models.references import (
-    EXTERNAL_ID_LENGTH,
-    METADATA_KEY_LENGTH,
-    METADATA_KEYS,
-    METADATA_VALUE_LENGTH,
-    ApplicationReference,
     JobReference,
+    PendingDecision,
     Reference,
+    SavedView,
 )
-from pipeline.models.removed_logs import RemovedLog
 from pipeline.models.upkeep import (
+    BY_LOT,
+    MOST_TIMES,
+    TEMPLATE_NAME_LENGTH,
+    ZONE_LENGTH,
+    Email,
+    EmailState,
+    ForecastStatement,
     Heartbeat,
     IdempotencyRecord,
+    JobForecast,
+    JobTemplate,
+    LastWhatIf,
     NameWord,
+    PlannedSeats,
     ReceiptKey,
     Throttle,
     WebServer,

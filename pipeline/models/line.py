@@ -10,13 +10,89 @@ import pgtrigger
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Func, Q
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Now
 from uuid_utils.compat import uuid7
 
 from applicants.models import ERASED_NAME, NAME_LENGTH, Applicant
 from jobs.models import Job
 from pipeline.domain.states import ActorKind, EventType, Outcome, Status
-from pipeline.models.log_triggers import LOG_TRIGGERS
+
+# Triggers that keep the log append-only, apart from the removal of a whole archived log.
+
+
+# Whether this transaction removes a job's log.
+_IS_REMOVED_NOW = (
+    "SELECT FROM pipeline_removedlog record"
+    " WHERE record.job_id = {job} AND record.txid = txid_current()"
+)
+
+LOG_TRIGGERS = [
+    pgtrigger.Trigger(
+        name="append_only",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Update | pgtrigger.Delete,
+        func=f"""
+        IF TG_OP = 'DELETE' AND EXISTS ({_IS_REMOVED_NOW.format(job="OLD.job_id")}) THEN
+            RETURN OLD;
+        END IF;
+        RAISE EXCEPTION 'the log is append-only: UPDATE and DELETE are refused';
+        """,
+    ),
+    pgtrigger.Trigger(
+        name="only_a_whole_log",
+        level=pgtrigger.Statement,
+        when=pgtrigger.After,
+        operation=pgtrigger.Delete,
+        referencing=pgtrigger.Referencing(old="removed"),
+        func=f"""
+        IF EXISTS (
+            SELECT FROM (SELECT job_id, count(*) AS events FROM removed GROUP BY job_id) gone
+            JOIN jobs_job job ON job.id = gone.job_id
+            WHERE job.status <> 'CLOSED' OR job.seq <> gone.events
+                OR EXISTS (SELECT FROM pipeline_event WHERE job_id = gone.job_id)
+                OR NOT EXISTS (
+                    {_IS_REMOVED_NOW.format(job="gone.job_id")}
+                    AND record.events = gone.events AND record.head = job.chain_head
+                )
+        ) THEN
+            RAISE EXCEPTION 'the log is append-only: only a whole log is removed';
+        END IF;
+        RETURN NULL;
+        """,  # noqa: S608  constants of ours
+    ),
+    pgtrigger.Trigger(
+        name="no_truncate",
+        level=pgtrigger.Statement,
+        when=pgtrigger.Before,
+        operation=pgtrigger.Truncate,
+        func="RAISE EXCEPTION 'the log is append-only: TRUNCATE is refused';",
+    ),
+]
+
+REMOVED_LOG_TRIGGERS = [
+    pgtrigger.Protect(name="never_changed", operation=pgtrigger.Update),
+    pgtrigger.Trigger(
+        name="none_or_all",
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert | pgtrigger.Delete,
+        timing=pgtrigger.Deferred,
+        func="""
+        IF TG_OP = 'INSERT' THEN
+            IF EXISTS (SELECT FROM pipeline_event WHERE job_id = NEW.job_id) THEN
+                RAISE EXCEPTION 'the log of job % was not removed', NEW.job_id;
+            END IF;
+        ELSIF OLD.events <> (SELECT count(*) FROM pipeline_event WHERE job_id = OLD.job_id)
+            OR NOT EXISTS (
+                SELECT FROM pipeline_event
+                WHERE job_id = OLD.job_id AND seq = OLD.events AND hash = OLD.head
+            ) THEN
+            RAISE EXCEPTION 'the log of job % was not put back', OLD.job_id;
+        END IF;
+        RETURN NULL;
+        """,
+    ),
+]
+
 
 # The kinds of events with an index of their own: not the frequent ones.
 FOUND_BY_KIND = (
@@ -245,7 +321,7 @@ class Event(models.Model):
 
     No foreign keys: the log outlives the rows that it names, and each key would cost every change.
 
-    `company_id` and `txid` only serve the feed (`pipeline.selectors.feed`); no hash covers them.
+    `company_id` and `txid` only serve the feed (`pipeline.selectors.system`); no hash covers them.
     `txid` is the transaction's number, or that of the job's event before it if that is higher.
     """
 
@@ -290,3 +366,33 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.seq} {self.event}"
+
+
+# Logs that are in the archive alone: their rows were removed from the database.
+
+
+class RemovedLog(models.Model):
+    """Log of a closed job whose rows were removed. `events` and `head` are those of its file.
+
+    `last_txid` and `last_id` are the place of its last event in the feed, so that who has read so
+    far can read on.
+
+    A log's rows can be deleted only in the transaction that makes this row, and only all of them.
+    This row can be deleted only in a transaction after which all of them are there again. `txid` is
+    the transaction that made it. Made and deleted by the role that owns the tables
+    (`pipeline.audit.removal`); the application's role only reads it.
+    """
+
+    job = models.OneToOneField(Job, models.PROTECT, primary_key=True, related_name="removed_log")
+    events = models.BigIntegerField()
+    head = models.BinaryField(max_length=32)
+    last_txid = models.BigIntegerField()
+    last_id = models.BigIntegerField()
+    removed_at = models.DateTimeField(db_default=Now())
+    txid = models.BigIntegerField(db_default=Func(function="txid_current"))
+
+    class Meta:
+        triggers: ClassVar[list[pgtrigger.Trigger]] = REMOVED_LOG_TRIGGERS
+
+    def __str__(self) -> str:
+        return str(self.pk)

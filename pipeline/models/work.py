@@ -15,7 +15,7 @@ from uuid_utils.compat import uuid7
 
 from applicants.models import NAME_LENGTH
 from jobs.models import ApiKey, Job
-from pipeline.models.references import EXTERNAL_ID_LENGTH
+from pipeline.models.review import EXTERNAL_ID_LENGTH
 
 
 class StoredFile(models.Model):

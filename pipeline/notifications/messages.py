@@ -7,20 +7,102 @@ applicants get only emails that they may want to keep: a receipt, and the end of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from email.mime.text import MIMEText
+from email.utils import parseaddr
+from typing import Any, Protocol
+from uuid import UUID
 
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.template import Context, Engine
+
+from applicants import mail
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
 from pipeline.domain.states import ACCEPTED_UNTIL, ActorKind, EventType, Outcome, Status
-from pipeline.notifications.message_parts import (
-    CalendarNote,
-    EventForMail,
-    Facts,
-    Message,
-    Paragraph,
-)
+from pipeline.mail.links import LinkedOffer
 from pipeline.wording.english import time_here_and_in_utc, time_in_words
 from pipeline.wording.sentences import Reader, sentence
+
+# Parts of emails: the facts they are made from, and the pieces they consist of. Pure.
+
+
+class EventForMail(Protocol):
+    """The fields of a log row that an email is made from."""
+
+    application_id: UUID | None
+    seq: int
+    event: str
+    from_status: str | None
+    to_status: str | None
+    outcome: str | None
+    actor_kind: str
+    effective_at: datetime
+    data: Any
+    hash: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names, links and times for an email.
+
+    Leaves out the applicant's own name: anyone could apply with another person's address and have
+    any text emailed there. `place` is the place in line now, `prospect` says how long they will
+    probably wait, `draw_at` is the time of a draw by lot that is still to come, `deadline` is the
+    one that an email about a current offer names, `is_extended` says that it was moved back,
+    `answer` is what the company wrote about a request to look again, and `passes_left` is how many
+    turns the person can still pass.
+    """
+
+    job_title: str
+    company: str
+    confirm_link: str
+    application_link: str
+    openings_link: str
+    data_link: str
+    zone: tzinfo = UTC
+    place: int | None = None
+    prospect: str = ""
+    deadline: datetime | None = None
+    is_extended: bool = False
+    draw_at: datetime | None = None
+    answer: str = ""
+    passes_left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Paragraph of an email; a link is on a separate line, and a button in HTML."""
+
+    text: str
+    link: str = ""
+    label: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}\n{self.link}" if self.link else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarNote:
+    """Part of an email for calendars: the deadline or its cancellation."""
+
+    sequence: int
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An email without its address."""
+
+    subject: str
+    paragraphs: tuple[Paragraph, ...]
+    calendar: CalendarNote | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the plain text."""
+        return "\n\n".join(["Hello,", *map(str, self.paragraphs)]) + "\n"
 
 
 def message_for(event: EventForMail, facts: Facts) -> Message | None:
@@ -294,3 +376,115 @@ def _message_from_timeline(
 def _message(facts: Facts, subject: str, *paragraphs: Paragraph) -> Message:
     about = Paragraph(f"About your application for “{facts.job_title}” at {facts.company}.")
     return Message(" ".join(subject.split()), (*paragraphs, about))
+
+
+# Rendering of messages: HTML beside the text, and the file for calendars.
+
+
+# How long before its deadline an offer begins in the calendar.
+SHOWN = timedelta(minutes=30)
+# Read once, with an engine of its own: that of the pages takes a child half a second to set up.
+_FOLDERS: Any = settings.TEMPLATES[0]["DIRS"]
+_TEMPLATE = Engine(dirs=_FOLDERS).get_template("mail/email.html")
+_BUTTON = (
+    "display: inline-block; padding: 12px 20px; border-radius: 6px; background: #1d4ed8;"
+    " color: #ffffff; font-weight: bold; text-decoration: none"
+)
+
+
+def render_message_as_html(message: Message) -> str:
+    """Render a message as a small HTML page, which keeps the reader's colours."""
+    context = {"subject": message.subject, "paragraphs": message.paragraphs, "button": _BUTTON}
+    return _TEMPLATE.render(Context(context))
+
+
+def render_message_as_email(message: Message, *, to: str, email_id: UUID) -> EmailMessage:
+    """Build the email."""
+    html = render_message_as_html(message)
+    return mail.compose_mail(
+        to=to, subject=message.subject, text=message.text, html=html, email_id=email_id
+    )
+
+
+def render_unsubscribe_header(email: EmailMessage, link: str) -> None:
+    """Let mail programs offer a button that ends such emails with one click (RFC 8058)."""
+    email.extra_headers["List-Unsubscribe"] = f"<{link}>"
+    email.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+
+
+def attach_rendered_deadline(
+    email: EmailMessage,
+    message: Message,
+    *,
+    offer: LinkedOffer | None,
+    deadline: datetime | None,
+    now: datetime,
+) -> None:
+    """Attach the deadline for calendars, or its cancellation, if the message has one."""
+    if message.calendar is None or offer is None or deadline is None:
+        return
+    text = rendered_calendar_entry(
+        message.subject,
+        message.calendar,
+        offer=offer,
+        deadline=deadline,
+        now=now,
+        attendee=email.to[0],
+    )
+    part = MIMEText(text, "calendar", "utf-8")
+    part.set_param("method", _calendar_method(message.calendar, email.to[0]))
+    part.add_header("Content-Disposition", "attachment", filename="deadline.ics")
+    email.attach(part)
+
+
+def rendered_calendar_entry(
+    subject: str,
+    note: CalendarNote,
+    *,
+    offer: LinkedOffer,
+    deadline: datetime,
+    now: datetime,
+    attendee: str = "",
+) -> str:
+    """Return the file for calendars: the half hour before the deadline, or its cancellation.
+
+    Calendars recognise the entry by its UID, and take the one with the highest SEQUENCE. Some
+    remove it only if it came as a request to an attendee: the person whom we email (RFC 5546,
+    3.2). It has no link: one that works without signing in would confirm the seat for everyone
+    who sees the calendar.
+    """
+    # Imported here, because it takes megabytes in processes that send no emails.
+    from icalendar import Alarm, Calendar, Event, vCalAddress
+
+    site = settings.SITE_URL.partition("//")[2].partition("/")[0].partition(":")[0]
+    entry = Event()
+    entry.add("uid", f"{offer.application_id}-{offer.seq}@{site}")
+    entry.add("sequence", note.sequence)
+    entry.add("dtstamp", now.astimezone(UTC))
+    entry.add("dtstart", (deadline - SHOWN).astimezone(UTC))
+    entry.add("dtend", deadline.astimezone(UTC))
+    entry.add("summary", subject)
+    entry.add("organizer", vCalAddress(f"mailto:{parseaddr(settings.DEFAULT_FROM_EMAIL)[1]}"))
+    if attendee:
+        answered = {"PARTSTAT": "ACCEPTED", "RSVP": "FALSE"}  # calendars ask for no answer
+        entry.add("attendee", vCalAddress(f"mailto:{attendee}"), parameters=answered)
+    if not note.is_over:
+        alarm = Alarm()
+        alarm.add("action", "DISPLAY")
+        alarm.add("description", subject)
+        alarm.add("trigger", -SHOWN)
+        entry.add_component(alarm)
+    entry.add("status", "CANCELLED" if note.is_over else "CONFIRMED")
+    entry.add("transp", "TRANSPARENT")
+    calendar = Calendar()
+    calendar.add("prodid", "-//Next in Line//EN")
+    calendar.add("version", "2.0")
+    calendar.add("method", _calendar_method(note, attendee))
+    calendar.add_component(entry)
+    return calendar.to_ical().decode()
+
+
+def _calendar_method(note: CalendarNote, attendee: str) -> str:
+    if note.is_over:
+        return "CANCEL"
+    return "REQUEST" if attendee else "PUBLISH"

@@ -3,34 +3,146 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
 from applicants.mail import NOWHERE
-from pipeline.domain.states import TIME_ZONE, ActorKind, EventType, Reason
-from pipeline.line import follow_up
+from jobs.models import Job
+from pipeline.database.instants import database_now
+from pipeline.domain.states import TIME_ZONE, ActorKind, EventType, Reason, Status
+from pipeline.line import write
 from pipeline.line.event_log import LogEntry, parse_logged_time
 from pipeline.line.locked_job import LockedJob
+from pipeline.models import Application, Email, EmailState, Event
+from pipeline.notifications import applicants, offers
+from pipeline.notifications.applicants import (
+    YES,
+    Cause,
+    id_of_applicant_email,
+    kind_of_applicant_email,
+)
 from pipeline.notifications.messages import event_has_message, event_has_offer_message
 from pipeline.notifications.offers import (
     GUARD,
     GUARD_PRIORITY,
     GUARD_TASK,
+    REMIND_OF_YES,
     WATCH,
+    YES_PRIORITY,
     OfferTimes,
     first_offer_reminder,
     offer_checkpoints,
+    remind_of_yes,
+    yes_reminder_at,
+    yes_reminders_in_sandbox,
 )
 from pipeline.notifications.offers import PRIORITY as OFFER_PRIORITY
-from pipeline.notifications.sandbox_emails import RECORD
-from pipeline.notifications.yes_reminders import PRIORITY as YES_PRIORITY
-from pipeline.notifications.yes_reminders import REMIND_OF_YES, yes_reminder_at
 from tasks import registry
+from tasks.context import Context
 from tasks.enqueue import NewTask
 from tasks.payloads import CheckedPayload
+from tasks.registry import task_type
+from tasks.retry import Backoff
+
+# Emails in a sandbox: recorded as they would have been sent, but sent to nobody. They are derived
+# from the log, each with the time at which it would have been sent, so they can be recorded late.
+# Their text is composed when someone reads it.
+
+
+RECORD = "email.sandbox"  # the type of the task
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxOffer:
+    """Offer of a seat in a sandbox, open until `over_at` at most."""
+
+    event: Event
+    over_at: datetime
+
+
+def record_sandbox_emails(job_id: UUID, first_seq: int, last_seq: int) -> int:
+    """Record the emails about some events of a sandbox's job; return how many there are.
+
+    This includes the reminders of the offers that these events make or end, and after an advance
+    of the clock those of all open offers. The same is true of a yes in advance. Repeating it is
+    harmless.
+    """
+    job = Job.objects.get(id=job_id)
+    now = database_now(ahead_seconds=job.clock_offset_seconds)
+    events = list(
+        Event.objects.filter(job_id=job_id, seq__range=(first_seq, last_seq)).order_by("seq")
+    )
+    offered = {each.application_id for each in events if event_has_offer_message(each)}
+    rows = [
+        _sandbox_email(Cause(_application_of_sandbox_email(each), each.seq), each, each.at)
+        for each in events
+        # A person who proves the address and is offered a seat at once gets one email, the offer.
+        if event_has_message(each)
+        if each.event != EventType.VERIFIED or each.application_id not in offered
+    ]
+    for offer in _offers_in_sandbox_emails(job_id, events, now):
+        deadline = parse_logged_time(offer.event.data["deadline"])
+        assert deadline is not None  # noqa: S101  offers have a deadline
+        quiet = job.policy.quiet_hours(offer.event.data.get(TIME_ZONE, ""))
+        for at, what in offer_checkpoints(OfferTimes(offer.event.at, deadline, quiet)):
+            if what != GUARD and at < min(offer.over_at, now):
+                cause = Cause(
+                    _application_of_sandbox_email(offer.event), offer.event.seq, reminder=what
+                )
+                rows.append(_sandbox_email(cause, offer.event, at))
+    for yes, at in yes_reminders_in_sandbox(job_id, events, now):
+        cause = Cause(_application_of_sandbox_email(yes), yes.seq, reminder=YES)
+        rows.append(_sandbox_email(cause, yes, at))
+    Email.objects.bulk_create(rows, ignore_conflicts=True)
+    return len(rows)
+
+
+def _offers_in_sandbox_emails(
+    job_id: UUID, events: list[Event], now: datetime
+) -> Iterator[SandboxOffer]:
+    """Return the offers that events make or end, and after an advance of the clock the open ones.
+
+    In a sandbox no deadline is extended, so the event after an offer ends it.
+    """
+    pending = Status.PENDING_ACKNOWLEDGMENT
+    offers = {each.id: each for each in events if event_has_offer_message(each)}
+    for event in events:
+        if event.from_status == pending:
+            before = Event.objects.filter(application_id=event.application_id, seq__lt=event.seq)
+            for offer in before.order_by("-seq")[:1]:
+                offers[offer.id] = offer
+    if any(each.event == EventType.CLOCK_ADVANCED for each in events):
+        open_ones = Application.objects.filter(job_id=job_id, status=pending).values("id")
+        last = Event.objects.filter(application_id__in=open_ones).order_by("application_id", "-seq")
+        offers |= {offer.id: offer for offer in last.distinct("application_id")}
+    for offer in offers.values():
+        later = Event.objects.filter(application_id=offer.application_id, seq__gt=offer.seq)
+        end = later.order_by("seq").values_list("at", flat=True).first()
+        yield SandboxOffer(offer, end or now)
+
+
+def _application_of_sandbox_email(event: Event) -> UUID:
+    assert event.application_id is not None  # noqa: S101  it is emailed
+    return event.application_id
+
+
+def _sandbox_email(cause: Cause, event: Event, at: datetime) -> Email:
+    kind = kind_of_applicant_email(cause, event)
+    return Email(
+        id=id_of_applicant_email(cause, kind),
+        application_id=cause.application_id,
+        seq=cause.seq,
+        kind=kind,
+        state=EmailState.SENT,
+        created_at=at,
+        state_at=at,
+    )
+
 
 EVENT, BULK = "email.event", "email.bulk"  # the types of the tasks
 # An offer has a deadline, so its email goes before the others; imports and closed lines wait.
@@ -40,7 +152,7 @@ registered_type = cache(registry.find_registered_type)
 
 def start_outbox() -> None:
     """Write the email tasks of every change from now on."""
-    follow_up.register_follow_up(outbox_tasks)
+    write.register_follow_up(outbox_tasks)
 
 
 def outbox_tasks(job: LockedJob, entries: list[LogEntry]) -> list[NewTask]:
@@ -125,3 +237,142 @@ def _outbox_task(
     return NewTask(
         key, CheckedPayload(registered_type(key), payload), priority=priority, run_after=run_after
     )
+
+
+# Task handlers of emails about applications.
+
+
+# Fifteen seconds, then twice as long each time up to an hour: half a day until it is given up.
+_BACKOFF = Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5)
+# None of these types is `trusted_short`: behind a slow mail server their attempts would queue at a
+# child, and a sign-in code behind them.
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "application": {"type": "string", "format": "uuid"},
+        "seq": {"type": "integer", "minimum": 1},
+        "number": {"type": "integer", "minimum": 0},
+    },
+    "required": ["application", "seq"],
+    "additionalProperties": False,
+}
+
+
+def give_up_email_in_task(payload: dict[str, Any], _context: Context) -> None:
+    """Record that an email will not be tried again."""
+    applicants.give_up_applicant_email(_cause_of_email_task(payload))
+
+
+@task_type(
+    key=EVENT,
+    queue="email",
+    urgent=True,
+    timeout_seconds=60,
+    max_attempts=20,
+    backoff=_BACKOFF,
+    on_fail=give_up_email_in_task,
+    waits_for_service=True,
+    schema=_SCHEMA,
+)
+def send_event_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send the email about an event: {"state"}. A late offer gets the lost time back."""
+    cause = _cause_of_email_task(payload)
+    state = applicants.send_applicant_email(cause)
+    if state == EmailState.SENT:
+        offers.extend_offer_for_email_delay(cause.application_id, cause.seq)
+    return {"state": state}
+
+
+@task_type(
+    key=BULK,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=20,
+    rate=(settings.EMAIL_RATE_PER_MINUTE, 60.0),
+    backoff=_BACKOFF,
+    on_fail=give_up_email_in_task,
+    waits_for_service=True,
+    schema=_SCHEMA,
+)
+def send_bulk_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send one of very many emails (of an import or a closed line), at the site's rate."""
+    return {"state": applicants.send_applicant_email(_cause_of_email_task(payload))}
+
+
+def give_up_reminder_in_task(payload: dict[str, Any], _context: Context) -> None:
+    """Record that a reminder will not be tried again."""
+    application_id = UUID(payload["application"])
+    offers.close_offer_reminders(application_id, payload["seq"], applicants.UNREACHABLE)
+
+
+@task_type(
+    key=offers.WATCH,
+    queue="email",
+    urgent=True,
+    timeout_seconds=60,
+    max_attempts=20,
+    backoff=Backoff(base_seconds=5, cap_seconds=300, jitter_seconds=2),
+    on_fail=give_up_reminder_in_task,
+    waits_for_service=True,
+    schema=_SCHEMA,
+)
+def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send a reminder of an open offer: {"done"}."""
+    return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
+
+
+@task_type(
+    key=REMIND_OF_YES,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=20,
+    backoff=_BACKOFF,
+    on_fail=give_up_reminder_in_task,
+    waits_for_service=True,
+    schema=_SCHEMA,
+)
+def remind_of_yes_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Remind a person that their yes in advance ends soon: {"done"}."""
+    return {"done": remind_of_yes(UUID(payload["application"]), payload["seq"])}
+
+
+@task_type(
+    key=offers.GUARD_TASK,
+    queue="email",
+    urgent=True,
+    timeout_seconds=60,
+    max_attempts=20,
+    backoff=Backoff(base_seconds=1, cap_seconds=300, jitter_seconds=1),
+    schema=_SCHEMA,
+)
+def extend_offer_without_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Extend the deadline of an offer whose email was not handed over: {"done"}."""
+    return {"done": offers.extend_offer_without_email(UUID(payload["application"]), payload["seq"])}
+
+
+@task_type(
+    key=RECORD,
+    queue="email",
+    timeout_seconds=120,
+    max_attempts=10,
+    trusted_short=True,
+    schema={
+        "type": "object",
+        "properties": {
+            "job_id": {"type": "string", "format": "uuid"},
+            "first_seq": {"type": "integer", "minimum": 1},
+            "last_seq": {"type": "integer", "minimum": 1},
+        },
+        "required": ["job_id", "first_seq", "last_seq"],
+        "additionalProperties": False,
+    },
+)
+def record_sandbox_emails_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Record the emails about events of a sandbox, which go to nobody: {"emails"}."""
+    job_id = UUID(payload["job_id"])
+    emails = record_sandbox_emails(job_id, payload["first_seq"], payload["last_seq"])
+    return {"emails": emails}
+
+
+def _cause_of_email_task(payload: dict[str, Any]) -> Cause:
+    return Cause(UUID(payload["application"]), payload["seq"], number=int(payload.get("number", 0)))

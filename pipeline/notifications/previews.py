@@ -21,15 +21,21 @@ from pipeline.domain.states import (
 )
 from pipeline.line.event_log import logged_time
 from pipeline.mail.links import LinkedOffer
-from pipeline.notifications.company_emails import (
+from pipeline.notifications.companies import (
     ALERT_WORDS,
     JobFigures,
     company_alert_email,
     company_digest_email,
 )
-from pipeline.notifications.message_parts import Facts, Message
-from pipeline.notifications.messages import message_for, reminder_message, yes_ends_message
-from pipeline.notifications.rendering import render_message_as_html, rendered_calendar_entry
+from pipeline.notifications.messages import (
+    Facts,
+    Message,
+    message_for,
+    reminder_message,
+    render_message_as_html,
+    rendered_calendar_entry,
+    yes_ends_message,
+)
 
 _SITE = "https://line.example"
 _AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)

@@ -16,7 +16,7 @@ from pipeline.pages.access import (
     current_memberships,
     current_memberships_of_sandboxes,
 )
-from pipeline.web.demo_access import has_demo_access_to_story
+from pipeline.web.addresses import has_demo_access_to_story
 
 # Links of the main navigation, and the names of the other pages that belong to each.
 NAV_OF_MEMBERS = (

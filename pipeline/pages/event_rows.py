@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from pipeline.domain.states import VIA_KEY
 from pipeline.models import Event
-from pipeline.selectors.event_trees import EventTree, actors_in_event_trees, names_in_event_trees
-from pipeline.wording.event_words import ACTOR_WORDS, words_of_event
+from pipeline.selectors.timelines import EventTree, actors_in_event_trees, names_in_event_trees
+from pipeline.wording.events import ACTOR_WORDS, words_of_event
 from pipeline.wording.sentences import Reader, sentence
 
 

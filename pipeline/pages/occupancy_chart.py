@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
+from pipeline.figures.series import Point
 from pipeline.pages.charts import Chart, chart_steps, chart_ticks_of_count, chart_ticks_of_time
-from pipeline.stats.job_series import Point
 from pipeline.wording.english import count, people, plural
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from pipeline.selectors.cursors import decode_cursor
+from pipeline.selectors.pages import decode_cursor
 
 MOST_SEQ = 2**63 - 1
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from pipeline.limits.rate_limit import count_against_named_rate, count_client_against_named_rate
-from pipeline.web.client_address import client_address, client_site
+from pipeline.web.addresses import client_address, client_site
+from pipeline.web.rate_limit import count_against_named_rate, count_client_against_named_rate
 from pipeline.wording.english import long_duration
 
 

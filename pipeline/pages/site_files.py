@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from pipeline.receipts.keys import public_receipt_keys
+from pipeline.audit.receipts import public_receipt_keys
 from pipeline.selectors.jobs import read_open_job_pages
 
 HOUR_SECONDS = 3_600

@@ -20,7 +20,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
 from django.utils.translation import gettext as _
 
-from pipeline.limits.idempotency import (
+from pipeline.templatetags.live import SUBMISSION
+from pipeline.web.idempotency import (
     IdempotencyClaim,
     InUse,
     Kept,
@@ -28,7 +29,6 @@ from pipeline.limits.idempotency import (
     keep_idempotent_answer,
     release_idempotency_key,
 )
-from pipeline.templatetags.live import SUBMISSION
 from pipeline.web.middleware import is_page_request, pages_only
 
 log = logging.getLogger(__name__)

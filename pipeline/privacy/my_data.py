@@ -12,8 +12,7 @@ from django.db.models import QuerySet
 from applicants.codes import kept_code_of
 from applicants.models import Applicant, ApplicantToken
 from pipeline.models import Application, Email, Event, RemovedLog
-from pipeline.selectors.annotations import annotations_of
-from pipeline.selectors.contests import contest_texts_of_applications
+from pipeline.selectors.review import annotations_of, contest_texts_of_applications
 from pipeline.wording.sentences import Reader, sentence
 
 

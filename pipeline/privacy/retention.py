@@ -14,13 +14,17 @@ from django.db.models.functions import Now
 from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from jobs.errors import BadRetention
 from jobs.models import Retention
-from pipeline.annotations.write import forget_annotations
 from pipeline.line.lock import lock_job
+from pipeline.maintenance.site_task import site_task
 from pipeline.models import Application, ApplicationReference, ChangeKind, Contest, DecisionNote
 from pipeline.privacy.erase import erase_person
+from pipeline.review.annotations import forget_annotations
 from pipeline.services.changes import record_application_changes
+from tasks.context import Context
+from tasks.scheduling import schedules
 
 security = logging.getLogger("security")
+
 
 BATCH = 200
 UNDER_ONE_LOCK = 25  # applications; everyone who applies to the job waits in the meantime
@@ -150,3 +154,28 @@ def _end_retention_of(job_id: UUID, application_ids: list[UUID]) -> None:
     for application_id in ids:
         about = {"job": str(job_id), "application": str(application_id)}
         security.info("application.erased", extra=about)
+
+
+# Task that ends retention, every night for the whole site.
+
+
+KEY = "retention.people"
+EVERY_NIGHT = "20 3 * * *"
+
+
+@site_task(key=KEY, timeout_seconds=600)
+def end_retention_in_task(context: Context) -> dict[str, int]:
+    """Erase the personal data of applications whose retention has ended. Returns their number."""
+    erased = 0
+    while not context.cancelled:
+        batch = end_retention()
+        erased += batch
+        context.progress(erased, erased, "applications erased")
+        if batch < BATCH:
+            break
+    return {"applications": erased}
+
+
+def ensure_privacy_task() -> None:
+    """Create the schedule. Safe to call at every start and from many processes at once."""
+    schedules.ensure_schedule("Retention of personal data", EVERY_NIGHT, KEY)

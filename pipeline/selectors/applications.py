@@ -9,13 +9,19 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
+from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.db.models.functions import Now
+
 from applicants.models import ERASED
+from jobs.models import Job
+from pipeline.database.instants import one_instant
 from pipeline.domain.errors import ApplicationNotFound
-from pipeline.line.round_trips import fetch_in_one_trip
-from pipeline.models import Application, ApplicationRow, Standing
+from pipeline.domain.states import EventType, Status
+from pipeline.line.lock import fetch_in_one_trip
+from pipeline.models import Application, ApplicationRow, DecisionNote, Event, Standing
 from pipeline.selectors import sql
-from pipeline.selectors.page import Page
-from tasks.sql.prepared import PreparedStatement, run_prepared
+from pipeline.selectors.pages import Page
+from tasks.sql.prepared import PreparedStatement, prepared_row, run_prepared
 
 # A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
@@ -227,3 +233,206 @@ def _prepare_seen_applications(text: str) -> PreparedStatement[SeenApplication]:
 
 _OWN = len(ApplicationRow._fields)
 _ACTIVE, _PENDING = _prepare_seen_applications(sql.ACTIVE), _prepare_seen_applications(sql.PENDING)
+
+
+# Reads of a person's own applications.
+
+
+# The most applications on one person's page, newest first.
+MOST_APPLICATIONS = 100
+
+
+class MyApplicationState(NamedTuple):
+    """State of an application, which changes whenever the person's view of it may have changed."""
+
+    application_id: UUID
+    job_id: UUID
+    job_seq: int
+    posting_version: int
+    status: str
+    is_late: bool | None
+    is_cooling: bool | None
+    is_deferring: bool | None
+    is_accepting: bool | None
+
+    @property
+    def is_live(self) -> bool:
+        """Return True unless the application has ended."""
+        return self.status != Status.INACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """An application and its job, with posting and company."""
+
+    seen: SeenApplication
+    job: Job
+
+    @property
+    def lacks_events(self) -> bool:
+        """Tell whether its events are in the archive alone. The job was read with its record."""
+        return hasattr(self.job, "removed_log")
+
+
+@dataclass(frozen=True, slots=True)
+class EventOfJob:
+    """An event of a person's application, and its job's title."""
+
+    event: Event
+    job: Job
+
+
+def my_application_states(applicant_id: UUID) -> list[MyApplicationState]:
+    """Return the state of a person's newest applications, in one query."""
+    rows = Application.objects.filter(applicant_id=applicant_id, job__is_test=False).order_by("-id")
+    columns = ("id", "job_id", "job__seq", "job__posting__version", "status")
+    facts = rows.annotate(
+        late=ExpressionWrapper(Q(acknowledge_by__lte=Now()), BooleanField()),
+        cooling=ExpressionWrapper(Q(eligible_at__gt=Now()), BooleanField()),
+        deferring=ExpressionWrapper(Q(not_before__gt=Now()), BooleanField()),
+        accepting=ExpressionWrapper(Q(accept_until__gt=Now()), BooleanField()),
+    )
+    found = facts.values_list(*columns, "late", "cooling", "deferring", "accepting")
+    return [MyApplicationState(*row) for row in found[:MOST_APPLICATIONS]]
+
+
+def my_applications(applicant_id: UUID, *, events: int) -> tuple[list[Mine], list[EventOfJob]]:
+    """Return a person's latest applications and events, both newest first.
+
+    At most `events` events. All as of one instant, in three queries.
+    """
+    with one_instant():
+        seen = applications_of(applicant_id, after=None, limit=MOST_APPLICATIONS).rows
+        applications = [each.application for each in seen]
+        jobs = Job.objects.select_related("posting", "company", "removed_log").in_bulk(
+            {each.job_id for each in applications}
+        )
+        last = Event.objects.filter(application_id__in=[each.id for each in applications])
+        newest = list(last.order_by("-at", "-job_id", "-seq")[:events])
+    mine = [Mine(each, jobs[each.application.job_id]) for each in seen]
+    return mine, [EventOfJob(event, jobs[event.job_id]) for event in newest]
+
+
+def my_live_application(applicant_id: UUID, job_id: UUID) -> UUID | None:
+    """Return the id of a person's live application to a job, if there is one, in one query."""
+    theirs = Application.objects.filter(applicant_id=applicant_id, job_id=job_id)
+    return theirs.exclude(status=Status.INACTIVE).values_list("id", flat=True).first()
+
+
+def my_latest_name(applicant_id: UUID) -> str:
+    """Return the name that a person last gave when applying, or an empty string, in one query."""
+    theirs = Application.objects.filter(applicant_id=applicant_id, job__is_test=False)
+    theirs = theirs.order_by("-id")
+    return theirs.values_list("name", flat=True).first() or ""
+
+
+def my_current_offer(application_id: UUID) -> int | None:
+    """Return the seq of the event that made an application's last offer, or None.
+
+    This takes one query.
+    """
+    offers = Event.objects.filter(
+        application_id=application_id,
+        event__in=(EventType.PROMOTED, EventType.APPLIED),
+        to_status=Status.PENDING_ACKNOWLEDGMENT,
+    )
+    return offers.order_by("-seq").values_list("seq", flat=True).first()
+
+
+def was_my_offer_passed(application_id: UUID, offer: int) -> bool:
+    """Tell whether an application's offer, given by the seq of its event, ended by a pass."""
+    later = Event.objects.filter(
+        application_id=application_id, seq__gt=offer, from_status=Status.PENDING_ACKNOWLEDGMENT
+    ).exclude(event=EventType.DEADLINE_EXTENDED)
+    return later.order_by("seq").values_list("event", flat=True).first() == EventType.PASSED
+
+
+def my_last_events(application_id: UUID, *, most: int) -> Page[Event]:
+    """Return an application's last events, newest first, in one query."""
+    events = Event.objects.filter(application_id=application_id).order_by("-seq")
+    return Page.cut(list(events[: most + 1]), most)
+
+
+# Applications to a job with a tag or an assignee, by the indexes of tags and assignees.
+
+
+# The most marked applications that are read for a list. If there are more, the list's own index
+# finds a page quickly, because the mark is frequent in it.
+MOST_MARKED = 5_000
+
+# The ids of the marked applications, by the parameter that names the mark.
+_MARKS = {
+    "tag": "SELECT application_id FROM pipeline_applicationtag"
+    " WHERE job_id = %(job)s AND word = %(tag)s::text",
+    "assignee": "SELECT application_id FROM pipeline_applicationassignee"
+    " WHERE job_id = %(job)s AND user_id = %(assignee)s::uuid",
+}
+
+# An array, so that the planner, which does not know how few they are, looks each of them up instead
+# of joining them with the whole table.
+_CANDIDATE = """
+    SELECT own.* FROM pipeline_application own
+    WHERE own.id = ANY(ARRAY({marks}))
+      AND coalesce(own.outcome, own.status) = ANY(%(states)s::text[])
+      AND (own.{column}, own.id) {beyond} (%(moment)s::timestamptz, %(id)s::uuid)
+"""
+
+
+def rarest_mark(job_id: UUID, **values: Any) -> str:
+    """Return the mark that few applications have, "tag" or "assignee"; "" if there is none.
+
+    `values` may hold other conditions too, and None for a mark that is not a condition.
+    """
+    found = []
+    for mark in _MARKS:
+        if values.get(mark) is not None:
+            [count] = _marked_count_statement(mark).first(job=job_id, **{mark: values[mark]}) or [0]
+            found.append((count, mark))
+    count, rarest = min(found, default=(0, ""))
+    return rarest if count <= MOST_MARKED else ""
+
+
+def marked_candidate_sql(mark: str, *, column: str, beyond: str) -> str:
+    """Return the statement for all applications with a mark after a place in a list."""
+    return _CANDIDATE.format(marks=_MARKS[mark], column=column, beyond=beyond)
+
+
+@cache
+def _marked_count_statement(mark: str) -> PreparedStatement[Any]:
+    text = f"SELECT count(*) FROM ({_MARKS[mark]} LIMIT {MOST_MARKED + 1}) marked"  # noqa: S608  constants
+    return PreparedStatement(text, prepared_row)
+
+
+# Reads of companies' decisions on applications.
+
+
+class Decision(NamedTuple):
+    """A company's decision: the log holds the code of its reason, but not its note."""
+
+    outcome: str
+    reason: str | None
+    note: str | None
+    actor_kind: str
+    actor_id: UUID | None
+    seq: int
+    at: datetime
+
+
+def decisions_on(application_ids: Collection[UUID]) -> dict[UUID, Decision]:
+    """Return the last decision on each application that has one, in two queries."""
+    kept = DecisionNote.objects.filter(application_id__in=application_ids)
+    notes = {(note.application_id, note.seq): note.text for note in kept}
+    events = Event.objects.filter(application_id__in=application_ids, event=EventType.REMOVED)
+    return {
+        event.application_id: Decision(
+            outcome=str(event.outcome),
+            reason=event.data.get("reason"),
+            note=notes.get((event.application_id, event.seq)),
+            actor_kind=event.actor_kind,
+            actor_id=event.actor_id,
+            seq=event.seq,
+            at=event.at,
+        )
+        for event in events.order_by("seq")
+        if event.application_id
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -14,25 +14,28 @@ from django.db.models import F, Q
 from jobs.models import Job
 from pipeline.database.instants import one_instant
 from pipeline.database.replica import reads_replica
+from pipeline.domain.errors import JobNotFound
 from pipeline.models import Application
 from pipeline.selectors import sql
 from pipeline.selectors.applications import (
     BEFORE_THE_FIRST,
     SeenApplication,
+    front_applications_of,
     queued_applications_of,
     read_applications_page,
 )
-from pipeline.selectors.health import FRESH
-from pipeline.selectors.jobs import read_job
-from pipeline.selectors.page import Page
-from pipeline.selectors.pending_decisions import DECISIONS_STAMP
-from pipeline.selectors.recent_stats import (
+from pipeline.selectors.jobs import (
+    WHOLE_JOB,
     RecentActivity,
     RecentFacts,
+    read_job,
     recent_activity,
     recent_waits,
 )
-from pipeline.wording.promotion_status import PromotionFacts
+from pipeline.selectors.pages import Page
+from pipeline.selectors.review import DECISIONS_STAMP
+from pipeline.selectors.system import FRESH
+from pipeline.wording.status import PromotionFacts
 
 SEATS_SHOWN, WAITING_SHOWN = 60, 50
 BOARD_MISSES_SPAN = timedelta(hours=24)
@@ -278,3 +281,44 @@ def _board_promotion_facts(
         worker_seen=worker.seen and worker.seen + ahead,
         worker_alive=worker.alive,
     )
+
+
+# Read of a job's whole pipeline as of one instant.
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A job with everyone who holds one of its seats, and the front of its waitlist."""
+
+    job: Job
+    active: list[SeenApplication]
+    pending: list[SeenApplication]
+    waitlist: Page[SeenApplication]
+
+
+def pipeline_of(job_id: UUID, *, limit: int) -> Pipeline:
+    """Return a job's pipeline as of one instant, in one round trip. Raises JobNotFound."""
+    jobs, front = front_applications_of(job_id, WHOLE_JOB, limit=limit)
+    if not jobs:
+        raise JobNotFound
+    return Pipeline(jobs[0], *front)
+
+
+# Reads of a company's jobs with their key figures.
+
+
+WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewRow:
+    """Job with figures that may need attention. Misses are those of the last seven days."""
+
+    job: Job
+    activity: RecentActivity
+
+
+def overview_rows(jobs: Sequence[Job]) -> list[OverviewRow]:
+    """Return the figures of each job on a page, in one query."""
+    activity = recent_activity([job.id for job in jobs], WEEK)
+    return [OverviewRow(job, activity[job.id]) for job in jobs]

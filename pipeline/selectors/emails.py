@@ -10,8 +10,8 @@ from django.db.models import Q
 
 from pipeline.domain.errors import EmailNotFound
 from pipeline.models import Email, EmailState
-from pipeline.selectors.page import Page
-from pipeline.wording.email_words import KIND_WORDS, STATE_WORDS, email_problem_in_words
+from pipeline.selectors.pages import Page
+from pipeline.wording.events import KIND_WORDS, STATE_WORDS, email_problem_in_words
 
 MOST_EMAILS = 50
 

@@ -14,10 +14,11 @@ from pipeline.domain.states import ActorKind, Outcome, Status
 from pipeline.selectors.applications import (
     SeenApplication,
     length_of_applications_page,
+    marked_candidate_sql,
+    rarest_mark,
     read_seen_applications,
 )
-from pipeline.selectors.marked_applications import marked_candidate_sql, rarest_mark
-from pipeline.selectors.search import BEFORE_ALL, NamePlace, search_by_name
+from pipeline.selectors.people import BEFORE_ALL, NamePlace, search_by_name
 from pipeline.selectors.sql import SEEN_UNPLACED
 from tasks.sql.prepared import PreparedStatement, prepared_row
 

@@ -9,7 +9,7 @@ from django.db.models import Count, Q
 
 from pipeline.domain.errors import EmailNotFound
 from pipeline.models import ClockAdvance, Email, Event
-from pipeline.selectors.page import Page
+from pipeline.selectors.pages import Page
 
 
 def read_sandbox_clock_advances(company_id: UUID, *, most: int) -> list[ClockAdvance]:

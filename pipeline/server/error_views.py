@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 
 from pipeline.api import problems
-from pipeline.api.problem_types import ProblemType
+from pipeline.api.problems import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.pages.kept_form import kept_form_of, kept_form_page
 

@@ -23,7 +23,7 @@ from uvicorn_worker import UvicornWorker
 from pipeline.config import env
 from pipeline.server.gunicorn_config import GRACE_SECONDS
 from pipeline.server.http_protocol import BoundedProtocol
-from pipeline.server.request_queue import RequestQueue
+from pipeline.server.requests import RequestQueue
 from tasks.parent import end_with_parent
 
 # How long a stream may take to end when the server stops. Clients that do not read cannot delay it.
@@ -81,7 +81,7 @@ class LiveWorker(UvicornWorker):
         "lifespan": "off",
         "access_log": False,
         "server_header": False,
-        "proxy_headers": False,  # read by `pipeline.server.proxies`, from TRUSTED_PROXIES only
+        "proxy_headers": False,  # read by `pipeline.server.limits`, from TRUSTED_PROXIES only
         "timeout_graceful_shutdown": GRACE_SECONDS,
     }
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from pipeline.config.release import COMMIT, VERSION
 from pipeline.database.errors import ClusterError
 from pipeline.models import WebServer
-from pipeline.server.request_threads import NoThread, RequestThreads
+from pipeline.server.requests import NoThread, RequestThreads
 from pipeline.services.outage import SIGN_SECONDS, WEB, watch_for_outage
 from tasks.failure_log import failures
 

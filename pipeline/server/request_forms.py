@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from pipeline.api.problem_types import MALFORMED_REQUEST
-from pipeline.server.proxies import Application
-from pipeline.server.refusals import LENGTH_REQUIRED, refuse
+from pipeline.api.problems import MALFORMED_REQUEST
+from pipeline.server.limits import LENGTH_REQUIRED, Application, refuse
 from pipeline.web.asgi_types import Message, Receive, Send, asgi_header
 
 _ABSOLUTE = re.compile(rb"https?://([^/@]+)(/.*)?", re.IGNORECASE)

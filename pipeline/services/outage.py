@@ -15,7 +15,7 @@ from jobs.quiet_hours import time_outside_quiet_hours
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Status
 from pipeline.models import Application, Heartbeat
-from pipeline.services.extend import extend_deadline
+from pipeline.services.turns import extend_deadline
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pipeline.wording.english import long_duration, short_duration, zone_in_words
-from pipeline.wording.event_words import STATUS_WORDS, status_event_words
+from pipeline.wording.events import STATUS_WORDS, status_event_words
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
 NEAR = timedelta(minutes=10)

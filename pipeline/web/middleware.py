@@ -25,8 +25,8 @@ from django.utils import timezone
 from django.utils.log import log_response
 
 from jobs.time_zones import known_time_zones
-from pipeline.web.caller_name import CallerName
-from pipeline.web.client_address import ACCEPTED_CREDENTIAL, client_address
+from pipeline.web.addresses import ACCEPTED_CREDENTIAL, client_address
+from pipeline.web.requests import CallerName
 from tasks.log_context import add_log_fields, bound_log_fields
 
 API = "/api/"

@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from datetime import UTC, datetime
 
-from pipeline.web.client_address import network_of_client_address
+from pipeline.web.addresses import network_of_client_address
 
 # Lines of one second. Clients beyond them share one line.
 MOST_LINES = 100

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
@@ -17,27 +29,97 @@ from pipeline.domain.errors import (
     TooManyWebhooks,
     WebhookAlreadyMade,
     WebhookAlreadyRotated,
+    WebhookDeliveryNotFound,
     WebhookNotFound,
     WebhookOff,
 )
-from pipeline.line.company_clock import read_company_clock
-from pipeline.models import ChangeKind, WebhookDelivery, WebhookEndpoint
-from pipeline.notifications.company_emails import email_alert_to_company
+from pipeline.line.clock import read_company_clock
+from pipeline.models import ChangeKind, WebhookAttempt, WebhookDelivery, WebhookEndpoint
+from pipeline.notifications.companies import email_alert_to_company
+from pipeline.outgoing.addresses import checked_webhook_url
+from pipeline.selectors.pages import Page
 from pipeline.services.changes import record_change
-from pipeline.webhooks.addresses import checked_webhook_url
-from pipeline.webhooks.queue import QueuedOccurrence, make_webhook_endpoint_due, wake_webhook_queue
-from pipeline.webhooks.signing import (
-    TAG_BYTES,
-    SecretUnreadable,
-    decrypt_webhook_signing_secret,
-    encrypt_webhook_signing_secret,
-    is_webhook_signing_secret_readable,
-    new_webhook_signing_secret,
-    webhook_signing_key_tag,
+from pipeline.webhooks.queue import (
+    TEST,
+    QueuedOccurrence,
+    make_webhook_endpoint_due,
+    wake_webhook_queue,
 )
-from pipeline.webhooks.types import TEST
+from tasks.enqueue import Enqueued, enqueue
 
 security = logging.getLogger("security")
+
+
+# Secrets of endpoints, and signatures according to Standard Webhooks 1.0. Unlike a key, a secret
+# has to be known to sign with it, so it is kept encrypted: AES-GCM under a key that is derived from
+# SECRET_KEY, bound to its endpoint. Keys in SECRET_KEY_FALLBACKS still decrypt;
+# `pipeline.webhooks.endpoints.reencrypt_endpoint_secrets` then encrypts them again.
+
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+_NONCE_BYTES = 12
+TAG_BYTES = 4
+
+
+class SecretUnreadable(Exception):
+    """No key of this site decrypts the secret: SECRET_KEY was changed without a fallback."""
+
+
+def new_webhook_signing_secret() -> str:
+    """Return a random secret: whsec_ and 32 bytes in base64."""
+    return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def encrypt_webhook_signing_secret(secret: str, endpoint_id: UUID) -> bytes:
+    """Encrypt an endpoint's secret; the result begins with `webhook_signing_key_tag`."""
+    nonce, cipher = secrets.token_bytes(_NONCE_BYTES), _webhook_signing_cipher(settings.SECRET_KEY)
+    return (
+        webhook_signing_key_tag()
+        + nonce
+        + cipher.encrypt(nonce, secret.encode(), endpoint_id.bytes)
+    )
+
+
+def decrypt_webhook_signing_secret(sealed: bytes | memoryview, endpoint_id: UUID) -> str:
+    """Decrypt an endpoint's secret. Raises SecretUnreadable."""
+    whole = bytes(sealed)[TAG_BYTES:]
+    nonce, text = whole[:_NONCE_BYTES], whole[_NONCE_BYTES:]
+    for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        with suppress(InvalidTag):
+            return _webhook_signing_cipher(key).decrypt(nonce, text, endpoint_id.bytes).decode()
+    raise SecretUnreadable
+
+
+def is_webhook_signing_secret_readable(sealed: bytes | memoryview, endpoint_id: UUID) -> bool:
+    """Tell whether a key of this site decrypts the secret."""
+    with suppress(SecretUnreadable):
+        decrypt_webhook_signing_secret(sealed, endpoint_id)
+        return True
+    return False
+
+
+def webhook_signing_key_tag() -> bytes:
+    """Return the first bytes of everything that is encrypted under the present key."""
+    return sha256(b"tag" + _derived_webhook_signing_key(settings.SECRET_KEY)).digest()[:TAG_BYTES]
+
+
+def webhook_signatures(message_id: str, timestamp: int, body: bytes, keys: Iterable[str]) -> str:
+    """Return the value of `webhook-signature`: one signature for each secret."""
+    signed = f"{message_id}.{timestamp}.".encode() + body
+    made = (hmac.digest(b64decode(key.removeprefix(PREFIX)), signed, sha256) for key in keys)
+    return " ".join(f"v1,{b64encode(each).decode()}" for each in made)
+
+
+def _webhook_signing_cipher(key: str) -> AESGCM:
+    return AESGCM(_derived_webhook_signing_key(key))
+
+
+@lru_cache(maxsize=8)
+def _derived_webhook_signing_key(key: str) -> bytes:
+    derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"next in line: webhook secrets")
+    return derive.derive(key.encode())
+
 
 MOST_ENDPOINTS = 20
 # The alert to members that a receiver's answers have switched an endpoint off.
@@ -249,3 +331,145 @@ def locked_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpo
 def _webhook_endpoint_ids(endpoint: WebhookEndpoint) -> dict[str, str]:
     """Return the security log's fields of an endpoint: not its URL, which may hold a token."""
     return {"company": str(endpoint.company_id), "endpoint": str(endpoint.id)}
+
+
+# Reads of a company's webhook endpoints and deliveries.
+
+
+# Attempts of one delivery that are shown, the newest.
+MOST_ATTEMPTS_SHOWN = 100
+
+
+def read_webhook_endpoints(
+    company_id: UUID, *, after: UUID | None, limit: int
+) -> Page[WebhookEndpoint]:
+    """Return the company's endpoints, newest first."""
+    rows = WebhookEndpoint.objects.filter(company_id=company_id)
+    if after:
+        rows = rows.filter(id__lt=after)
+    return Page.cut(list(rows.order_by("-id")[: limit + 1]), limit)
+
+
+def read_webhook_endpoint(company_id: UUID, endpoint_id: UUID) -> WebhookEndpoint:
+    """Return an endpoint of the company. Raises WebhookNotFound."""
+    found = WebhookEndpoint.objects.filter(company_id=company_id, id=endpoint_id).first()
+    if found is None:
+        raise WebhookNotFound
+    return found
+
+
+def read_webhook_deliveries(
+    endpoint: WebhookEndpoint,
+    *,
+    state: str | None = None,
+    type_: str | None = None,
+    after: UUID | None,
+    limit: int,
+) -> Page[WebhookDelivery]:
+    """Return the deliveries to an endpoint, newest first, of a state and a type if given."""
+    chosen = Q(endpoint_id=endpoint.id)
+    if state:
+        chosen &= Q(state=state)
+    if type_:
+        chosen &= Q(type=type_)
+    if after:
+        chosen &= Q(id__lt=after)
+    rows = WebhookDelivery.objects.filter(chosen).order_by("-id")
+    return Page.cut(list(rows[: limit + 1]), limit)
+
+
+def read_webhook_delivery(endpoint: WebhookEndpoint, delivery_id: UUID) -> WebhookDelivery:
+    """Return a delivery to an endpoint. Raises WebhookDeliveryNotFound."""
+    found = WebhookDelivery.objects.filter(endpoint_id=endpoint.id, id=delivery_id).first()
+    if found is None:
+        raise WebhookDeliveryNotFound
+    return found
+
+
+def read_webhook_attempts(delivery_ids: Collection[UUID]) -> list[WebhookAttempt]:
+    """Return the attempts of deliveries, newest first; at most MOST_ATTEMPTS_SHOWN."""
+    found = WebhookAttempt.objects.filter(delivery_id__in=delivery_ids)
+    return list(found.order_by("-number", "-id")[:MOST_ATTEMPTS_SHOWN])
+
+
+def read_switched_off_endpoints(company_id: UUID) -> int:
+    """Count the endpoints that were switched off because of their answers."""
+    off = WebhookEndpoint.objects.filter(company_id=company_id, is_active=False)
+    return off.exclude(off_reason=WebhookEndpoint.OffReason.BY_HAND).count()
+
+
+# Services that send deliveries again: one, or all that failed since a time.
+
+
+# The type of the task that sends all failed deliveries again.
+REDELIVER = "webhooks.redeliver"
+# The most deliveries that one task sends again, and that one transaction does.
+MOST_REDELIVERED, AT_ONCE = 100_000, 1_000
+
+State = WebhookDelivery.State
+
+
+def redeliver_one_webhook(
+    *, company_id: UUID, endpoint_id: UUID, delivery_id: UUID
+) -> WebhookDelivery:
+    """Send a delivery again at once, in a new round of attempts, under the same `webhook-id`.
+
+    One that waits is tried now. Raises WebhookNotFound, WebhookDeliveryNotFound, WebhookOff. Must
+    not be called inside a transaction.
+    """
+    with transaction.atomic():
+        endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+        if not endpoint.is_active:
+            raise WebhookOff
+        theirs = WebhookDelivery.objects.filter(endpoint_id=endpoint.id, id=delivery_id)
+        if not _begin_redelivery_round(theirs):
+            raise WebhookDeliveryNotFound
+        make_webhook_endpoint_due(endpoint.id)
+    wake_webhook_queue()
+    return theirs.get()
+
+
+def start_redelivering_webhooks(
+    *, company_id: UUID, endpoint_id: UUID, since: datetime, producer: str = ""
+) -> Enqueued:
+    """Start a task that sends all failed deliveries again that were created since a time.
+
+    Raises WebhookNotFound, WebhookOff.
+    """
+    with transaction.atomic():
+        if not locked_webhook_endpoint(company_id, endpoint_id).is_active:
+            raise WebhookOff
+        payload = {"endpoint_id": str(endpoint_id), "since": since.isoformat()}
+        return enqueue(REDELIVER, payload, owner_id=company_id, producer=producer)
+
+
+def redeliver_failed_webhooks(*, company_id: UUID, endpoint_id: UUID, since: datetime) -> int:
+    """Send failed deliveries again, oldest first, at most MOST_REDELIVERED; return how many.
+
+    Raises WebhookNotFound. An endpoint that is switched off in the meantime gets no more.
+    """
+    sent = 0
+    while sent < MOST_REDELIVERED:
+        with transaction.atomic():
+            endpoint = locked_webhook_endpoint(company_id, endpoint_id)
+            failed = WebhookDelivery.objects.filter(
+                endpoint_id=endpoint.id, state=State.FAILED, created_at__gte=since
+            )
+            ids = list(failed.order_by("id").values_list("id", flat=True)[:AT_ONCE])
+            if not ids or not endpoint.is_active:
+                break
+            _begin_redelivery_round(WebhookDelivery.objects.filter(id__in=ids, state=State.FAILED))
+            make_webhook_endpoint_due(endpoint.id)
+        wake_webhook_queue()
+        sent += len(ids)
+    return sent
+
+
+def _begin_redelivery_round(deliveries: QuerySet[WebhookDelivery]) -> int:
+    return deliveries.update(
+        state=State.PENDING,
+        earlier_attempts=F("attempts"),
+        round_started_at=Now(),
+        next_attempt_at=Now(),
+        finished_at=None,
+    )

@@ -9,15 +9,18 @@ from uuid import UUID
 
 from pipeline.domain.errors import WebhookNotFound
 from pipeline.maintenance.site_task import refuse_task_of_company
-from pipeline.webhooks.endpoints import reencrypt_endpoint_secrets
+from pipeline.webhooks.endpoints import (
+    REDELIVER,
+    redeliver_failed_webhooks,
+    reencrypt_endpoint_secrets,
+)
 from pipeline.webhooks.queue import (
     DELIVER,
     QUEUE,
     queue_webhooks_of_events,
+    queue_webhooks_of_task_events,
     wake_webhook_queue,
 )
-from pipeline.webhooks.redeliver import REDELIVER, redeliver_failed_webhooks
-from pipeline.webhooks.task_events import queue_webhooks_of_task_events
 from tasks.context import Context
 from tasks.enqueue import enqueue
 from tasks.errors import Discard, Fatal

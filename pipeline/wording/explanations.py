@@ -10,13 +10,13 @@ from datetime import UTC, datetime, tzinfo
 
 from jobs.policies import Policy
 from pipeline.domain.states import Outcome, Status
-from pipeline.wording.ending_words import ENDING_WORDS, NEVER_VERIFIED, EndingWords
 from pipeline.wording.english import (
     count_in_words,
     long_duration,
     plural,
     time_in_words,
 )
+from pipeline.wording.events import ENDING_WORDS, NEVER_VERIFIED, EndingWords
 
 
 @dataclass(frozen=True, slots=True)

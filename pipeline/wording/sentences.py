@@ -26,7 +26,6 @@ from pipeline.domain.states import (
     Reason,
     Status,
 )
-from pipeline.wording.contest_words import CONTEST_REASON_WORDS
 from pipeline.wording.english import (
     capitalized,
     count,
@@ -34,8 +33,14 @@ from pipeline.wording.english import (
     plural,
     time_in_words,
 )
-from pipeline.wording.event_words import REASON_WORDS
-from pipeline.wording.wish_words import ACCEPT_UNTIL, NOT_BEFORE, PASS_NEXT, WISH_SENTENCES
+from pipeline.wording.events import (
+    ACCEPT_UNTIL,
+    CONTEST_REASON_WORDS,
+    NOT_BEFORE,
+    PASS_NEXT,
+    REASON_WORDS,
+    WISH_SENTENCES,
+)
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)

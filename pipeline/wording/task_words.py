@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pipeline.models import ImportRun
-from tasks.models import EventKind
-from tasks.models.statuses import Status
+from tasks.models import EventKind, Status
 
 
 class TaskStatusWords(NamedTuple):

@@ -22,12 +22,10 @@ from types import FrameType
 from typing import Any, NoReturn
 from uuid import UUID
 
+from django.db import close_old_connections, connections
+
 from tasks import registry, tracing
 from tasks.child import failure_report
-from tasks.child.cleanup import (
-    clean_up_connections,
-    clean_up_transaction,
-)
 from tasks.context import Context
 from tasks.errors import Cancelled, Expected
 from tasks.json import as_json
@@ -35,6 +33,24 @@ from tasks.log_context import bound_log_fields
 from tasks.payloads import LARGEST_BYTES, secrets_in_payload
 
 log = logging.getLogger(__name__)
+
+
+# Clean-up after a run: open transactions and connections.
+
+
+def clean_up_transaction() -> None:
+    """Close connections that a handler left inside a transaction, and broken ones."""
+    for connection in connections.all(initialized_only=True):
+        if connection.in_atomic_block:
+            connection.close()
+            del connections[connection.alias]  # it would refuse to reconnect
+    close_old_connections()
+
+
+def clean_up_connections() -> None:
+    """Close all connections: after a failover, the current ones may be read-only."""
+    connections.close_all()
+
 
 LARGEST_MESSAGE = 2 * LARGEST_BYTES
 PR_SET_PDEATHSIG = 1

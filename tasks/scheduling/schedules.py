@@ -20,9 +20,7 @@ from tasks import registry
 from tasks.advisory_locks import ENSURE_SCHEDULE, SCHEDULE_LEADER
 from tasks.enqueue import enqueue
 from tasks.errors import TaskError, UnknownType
-from tasks.models import Schedule, Task
-from tasks.models.audit import TaskAct, note_in_audit
-from tasks.models.statuses import Status
+from tasks.models import Schedule, Status, Task, TaskAct, note_in_audit
 from tasks.payloads import check_payload
 from tasks.scheduling.cron import CronTimes
 

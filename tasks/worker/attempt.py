@@ -10,7 +10,7 @@ from typing import Any
 from tasks import retry
 from tasks.child import failure_report
 from tasks.json import as_json
-from tasks.models.statuses import Status
+from tasks.models import Status
 from tasks.registry import TaskSpec
 
 

@@ -11,7 +11,7 @@ import psycopg
 from tasks.failure_log import failures
 from tasks.json import as_json
 from tasks.listen import ListenerWaits, connect_to_listen
-from tasks.sql import claim, enqueue, runs
+from tasks.sql import enqueue, running
 
 log = logging.getLogger(__name__)
 
@@ -79,13 +79,13 @@ class WorkerConnection:
         `is_crowded` means that more tasks may be due than the claim looks at. It then looks for
         tasks of every owner. `has_trials` means that a breaker may be open for an owner.
         """
-        statement = claim.CLAIMS[is_crowded, has_trials]
+        statement = running.CLAIMS[is_crowded, has_trials]
         if not bound:
             return self.rows(statement, parameters)
         try:
             raw = self._connected()
             with raw.pipeline(), raw.transaction():
-                raw.execute(claim.LOCK_BOUND, {"bound": bound})
+                raw.execute(running.LOCK_BOUND, {"bound": bound})
                 claimed = raw.execute(statement, parameters)
             self._note_answer()
             return claimed.fetchall()
@@ -98,7 +98,7 @@ class WorkerConnection:
         A result that the database cannot store becomes a failure and does not affect the others.
         """
         try:
-            found = self.rows(runs.ACKNOWLEDGE, {"ends": as_json(results)})
+            found = self.rows(running.ACKNOWLEDGE, {"ends": as_json(results)})
             return {(str(task), attempt) for task, attempt, _ in found}
         except (psycopg.DataError, ValueError) as error:
             if len(results) > 1:

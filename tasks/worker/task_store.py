@@ -13,19 +13,28 @@ from django.db import Error, connection
 
 from tasks import registry
 from tasks.json import as_json
-from tasks.models.statuses import Status
-from tasks.models.tasks import NO_OWNER
-from tasks.sql.breaker import (
+from tasks.models import NO_OWNER, Status
+from tasks.sql.enqueue import WAKE
+from tasks.sql.running import (
+    FOR_PARKING,
+    GIVE_BACK,
+    MARK_BEGUN,
+    NEXT_DUE,
+    PARK,
+    PARKED_AT_ONCE,
+    RENEW_LEASES,
+    UNPARK,
+)
+from tasks.sql.upkeep import (
     CLOSE_BREAKERS,
     CLOSE_OWNER_BREAKERS,
     OPEN_BREAKERS,
     OPEN_OWNER_BREAKERS,
+    REAP,
+    SET_SLEEPING,
+    WAKE_FOR_DUE,
+    WRITE_MESSAGES,
 )
-from tasks.sql.claim import NEXT_DUE
-from tasks.sql.enqueue import WAKE
-from tasks.sql.queues import FOR_PARKING, PARK, PARKED_AT_ONCE, UNPARK
-from tasks.sql.runs import GIVE_BACK, MARK_BEGUN, RENEW_LEASES
-from tasks.sql.upkeep import REAP, SET_SLEEPING, WAKE_FOR_DUE, WRITE_MESSAGES
 from tasks.worker.attempt import Attempt
 from tasks.worker.connection import Unavailable, WorkerConnection
 from tasks.worker.options import Options

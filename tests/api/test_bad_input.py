@@ -14,7 +14,7 @@ from django.test import override_settings
 
 from jobs.models import Company, Role
 from pipeline.api.openapi.document import document, operations_of_document
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
 from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks, factories

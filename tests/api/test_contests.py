@@ -9,7 +9,7 @@ import pytest
 from jobs.models import Company
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, Event
-from pipeline.services.remove import remove
+from pipeline.services.leaving import remove
 from tests.api.test_portal_tokens import portal
 from tests.support import factories
 from tests.support.callers import Answer, Caller, code_of, key_of, pointers, signed_in

@@ -14,7 +14,7 @@ from pipeline.api.openapi.document import document
 from pipeline.models import Application, ChangeKind
 from pipeline.privacy.erase import erase_person
 from pipeline.privacy.retention import end_retention, set_job_retention
-from pipeline.services.rename import rename
+from pipeline.services.jobs import rename
 from tests.api.test_imports import bring, run
 from tests.support.callers import Caller, key_of
 from tests.support.clock import database_now
@@ -140,6 +140,11 @@ def test_the_table_names_fields_of_the_two_objects() -> None:
     assert {"eligible_at", "time_in_status_seconds", "people_waiting"} <= OF_TABLE.keys()
 
 
+def submitted(api: Caller, job: str, number: int) -> str:
+    person = {"name": f"P{number}", "email": f"p{number}@example.org", "external_id": f"x{number}"}
+    return str(api.post(f"/jobs/{job}/applications", person).json()["id"])
+
+
 def test_a_copy_kept_by_the_recipe_equals_a_fresh_read(tested: Company) -> None:
     api = key_of(tested.id)
     policy = {"acknowledge_first_seat": False, "cooldown_seconds": 3 * HOUR}
@@ -149,13 +154,7 @@ def test_a_copy_kept_by_the_recipe_equals_a_fresh_read(tested: Company) -> None:
         ).json()["id"]
         for title, status in (("Cook", "OPEN"), ("Mate", "OPEN"), ("Bosun", "DRAFT"))
     )
-    people = [
-        api.post(
-            f"/jobs/{job}/applications",
-            {"name": f"P{number}", "email": f"p{number}@example.org", "external_id": f"x{number}"},
-        ).json()["id"]
-        for number in range(6)
-    ]
+    people = [submitted(api, job, number) for number in range(6)]
     api.post(f"/applications/{people[5]}/remove", {"outcome": "REJECTED"})
     copy = Copy(api)
     assert copy.seen() == fresh(api)
@@ -183,7 +182,6 @@ def test_a_copy_kept_by_the_recipe_equals_a_fresh_read(tested: Company) -> None:
     advance(tested, 31 * DAY)
     assert end_retention() > 0
     copy.follow()
-
     assert copy.seen() == fresh(api)
     assert copy.applications[people[3]]["applicant"]["name"] == "Erased person"
     assert copy.applications[people[5]]["external_id"] is None

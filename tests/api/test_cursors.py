@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.pages import encode_cursor
 from tests.support import factories
 from tests.support.callers import Caller, code_of, pointers
 

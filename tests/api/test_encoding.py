@@ -15,7 +15,7 @@ from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.schemas import OPERATION, Operation
 from pipeline.api.rendering import NumberJSONRenderer, render_json, render_number_json
 from pipeline.api.v1.applications.receipts import OpaqueEventOut
-from pipeline.api.v1.events.outputs import EventOut, ToldEventOut
+from pipeline.api.v1.events import EventOut, ToldEventOut
 from pipeline.api.v1.urls import urlpatterns
 from pipeline.domain.states import Status
 

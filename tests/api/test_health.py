@@ -80,7 +80,7 @@ def test_task_workers_that_were_not_seen_are_named(seconds_ago: int | None) -> N
 def test_a_migration_that_is_not_applied_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     beat()
     known = frozenset({("pipeline", "9999_tomorrow")})
-    monkeypatch.setattr("pipeline.selectors.health._migrations_for_health", lambda: known)
+    monkeypatch.setattr("pipeline.selectors.system._migrations_for_health", lambda: known)
 
     answer = Client().get("/health/ready")
 

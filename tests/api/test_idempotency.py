@@ -9,9 +9,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from jobs.models import ApiKey, Job
-from pipeline.limits import idempotency
 from pipeline.maintenance.expired_rows import remove_expired_rows
 from pipeline.models import Application, Event, IdempotencyRecord
+from pipeline.web import idempotency
 from tests.support import keyed_posts
 from tests.support.callers import Caller, code_of, key_of, leave, pointers, replayed, told
 from tests.support.clock import database_now

@@ -14,8 +14,8 @@ import pytest
 from django.test import Client
 
 from jobs.models import Job
-from pipeline.limits import idempotency
 from pipeline.models import Application, DecisionNote, Event, IdempotencyRecord
+from pipeline.web import idempotency
 from tests.support import factories, keyed_posts
 from tests.support.callers import code_of, key_of, replayed
 from tests.support.forked import RunForked

@@ -12,8 +12,8 @@ import pytest
 from django.db import OperationalError, connection
 
 from jobs.models import ApiKey, Job, Scope
-from pipeline.limits import idempotency
 from pipeline.models import Application, IdempotencyRecord
+from pipeline.web import idempotency
 from tests.support import factories, keyed_posts
 from tests.support.callers import NEW_JOB, Caller, code_of, replayed, signed_in, told
 from tests.support.clock import let_time_pass

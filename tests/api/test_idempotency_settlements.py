@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
-from pipeline.limits import idempotency
 from pipeline.models import IdempotencyRecord
+from pipeline.web import idempotency
 from tests.support.together import together
 from tests.support.waiting import eventually
 

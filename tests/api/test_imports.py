@@ -9,10 +9,9 @@ import pytest
 from django.db.models.functions import Now
 
 from jobs.models import Company, Role
-from pipeline.imports.admit import admit_rows
+from pipeline.files.imports.admitting import admit_rows
 from pipeline.models import ImportRun, StoredFile
-from tasks.models import Task
-from tasks.models.statuses import Status
+from tasks.models import Status, Task
 from tests.support import factories
 from tests.support.background_tasks import move, row_of
 from tests.support.callers import UNKNOWN_ID, Answer, Caller, code_of, member_caller
@@ -97,7 +96,7 @@ def test_a_retry_of_a_request_that_was_cut_off_finds_its_import(
     acme: Caller, empty_job: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("pipeline.limits.idempotency.keep_idempotent_answer", lambda *_, **__: None)
+        broken.setattr("pipeline.web.idempotency.keep_idempotent_answer", lambda *_, **__: None)
         first = bring(acme, empty_job, idempotency_key="k")
     let_leases_run_out()
 

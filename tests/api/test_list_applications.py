@@ -13,7 +13,7 @@ from pipeline.domain.states import Outcome, Reason
 from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application, ApplicationTag
 from pipeline.selectors import job_applications
-from pipeline.services.remove import remove
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.callers import Caller, code_of, pointers, signed_in
 

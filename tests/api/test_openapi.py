@@ -15,10 +15,9 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from pipeline.api.openapi.document import document, operations_of_document
-from pipeline.api.openapi.inspector import Inspector, NotDescribed
+from pipeline.api.openapi.document import Inspector, NotDescribed, document, operations_of_document
 from pipeline.api.openapi.schemas import OPERATION
-from pipeline.api.problem_types import ALL_PROBLEM_TYPES
+from pipeline.api.problems import ALL_PROBLEM_TYPES
 from tests.support.callers import Caller
 from tests.support.environment import ROOT
 

@@ -16,7 +16,7 @@ from pipeline.audit.verify import verify_job
 from pipeline.integrations.portal_tokens import MOST_AT_ONCE
 from pipeline.models import Application, PortalToken
 from pipeline.privacy.erase import erase_person
-from pipeline.services.lifecycle import close_job
+from pipeline.services.jobs import close_job
 from tests.support import factories
 from tests.support.callers import (
     UNKNOWN_ID,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from pipeline.api.field_errors import FIELD_CODES
-from pipeline.api.problem_types import ALL_PROBLEM_TYPES, ProblemType
+from pipeline.api.problems import ALL_PROBLEM_TYPES, FIELD_CODES, ProblemType
 from tests.support.callers import Caller
 from tests.support.pages import page_of
 

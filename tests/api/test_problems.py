@@ -13,7 +13,7 @@ from django.test import Client
 from rest_framework import exceptions as rest
 
 from jobs.models import Company
-from pipeline.api import errors as api
+from pipeline.api import problems as api
 from pipeline.api.problems import PROBLEM_TYPES, problem_of_exception
 from pipeline.domain import errors as line
 from tests.support import factories

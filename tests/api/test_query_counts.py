@@ -9,8 +9,8 @@ import pytest
 from jobs.models import Company
 from pipeline.models import Application
 from pipeline.selectors.applications import queued_applications_of
-from pipeline.selectors.cursors import encode_cursor
-from tasks.stats import site
+from pipeline.selectors.pages import encode_cursor
+from tasks import stats
 from tests.support import background_tasks, factories
 from tests.support.callers import Caller, person, signed_in
 from tests.support.round_trips import round_trips_of
@@ -154,7 +154,7 @@ def test_a_page_of_the_queue_is_one_statement_anywhere_in_the_line(
 def test_starting_work_costs_as_many_whether_it_is_one_or_a_hundred(
     acme: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site, "BACKLOG_CACHE_SECONDS", -1.0)
+    monkeypatch.setattr(stats, "BACKLOG_CACHE_SECONDS", -1.0)
     work = {"type": "demo.sleep"}
     acme.post("/tasks", work)
 

@@ -8,7 +8,7 @@ import pytest
 
 from jobs.models import Company, Role
 from tasks import control
-from tasks.models.statuses import Status
+from tasks.models import Status
 from tests.support import factories
 from tests.support.background_tasks import ERROR, dead_sleep, move, row_of, sleep
 from tests.support.callers import Caller, member_caller

@@ -8,7 +8,7 @@ import pytest
 
 from jobs.models import Company
 from pipeline.models import Application, DecisionNote, Event
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
 from tests.support import factories
 from tests.support.callers import Caller, code_of, pointers
 from tests.support.clock import let_time_pass

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from jobs.models import Company
+from pipeline.figures.reports import make_weekly_report
 from pipeline.models import WeeklyReport
-from pipeline.reports.weekly import make_weekly_report
 from tests.support.callers import Caller, code_of, pointers
 from tests.support.weeks import last_week, two_weeks
 

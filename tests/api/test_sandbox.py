@@ -13,7 +13,7 @@ from jobs.models import ApiKey, Company, Role, Scope
 from pipeline.api.openapi.document import document, operations_of_document
 from pipeline.line import settle as line_settle
 from pipeline.models import WebhookDelivery
-from pipeline.services import lifecycle
+from pipeline.services import jobs
 from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.callers import NEW_JOB, Caller, SessionCaller, code_of, key_of
@@ -120,9 +120,9 @@ def test_a_read_key_cannot_move_the_clock(test_company: Company) -> None:
 def test_limits_of_a_sandbox_have_names(
     tester: Caller, test_company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lifecycle, "MOST_SANDBOX_JOBS", 1)
+    monkeypatch.setattr(jobs, "MOST_SANDBOX_JOBS", 1)
     monkeypatch.setattr(line_settle, "MOST_INSTANTS", 1)
-    monkeypatch.setattr("pipeline.services.advance_clock.MOST_SLICES", 1)
+    monkeypatch.setattr("pipeline.services.sandboxes.MOST_SLICES", 1)
     line_with_offers(test_company, people=5, acknowledgment_window_seconds=HOUR, max_decays=0)
 
     assert code_of(tester.post("/jobs", NEW_JOB)) == (409, "SANDBOX_FULL")

@@ -112,7 +112,7 @@ def test_a_company_sees_only_its_own_newest_first(acme: Caller, other: Caller) -
 def test_a_company_can_have_only_so_many(
     acme: Caller, other: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.background.schedules.MOST_SCHEDULES", 2)
+    monkeypatch.setattr("pipeline.work.schedules.MOST_SCHEDULES", 2)
     acme.post("/schedules", MONDAYS)
     second = acme.post("/schedules", MONDAYS, idempotency_key="second")
 

@@ -20,7 +20,7 @@ import standardwebhooks
 import yaml
 
 from jobs.models import Company
-from pipeline.webhooks.signing import new_webhook_signing_secret
+from pipeline.webhooks.endpoints import new_webhook_signing_secret
 from tests.support.callers import key_of
 from tests.support.environment import ROOT
 from tests.support.sandboxes import sandbox

@@ -7,7 +7,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from jobs.models import Company
-from pipeline.background.catalog import COMPANY_TYPES
+from pipeline.work.catalog import COMPANY_TYPES
 from tasks import control
 from tests.support.background_tasks import row_of
 from tests.support.callers import Caller, code_of

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from jobs.models import Company, Role
-from tasks.models import Task
-from tasks.models.statuses import Status
+from tasks.models import Status, Task
 from tests.support import factories
 from tests.support.background_tasks import move, row_of, sleep
 from tests.support.callers import UNKNOWN_ID, Caller, code_of, member_caller, pointers
@@ -163,7 +162,7 @@ def test_a_retry_of_a_request_that_was_cut_off_finds_its_tasks(
     acme: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("pipeline.limits.idempotency.keep_idempotent_answer", lambda *_, **__: None)
+        broken.setattr("pipeline.web.idempotency.keep_idempotent_answer", lambda *_, **__: None)
         first = acme.post("/tasks", SLEEP, idempotency_key="k")
     let_leases_run_out()
 

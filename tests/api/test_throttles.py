@@ -17,9 +17,9 @@ from rest_framework.exceptions import Throttled
 from jobs.models import Company
 from pipeline.api.throttles import check_throttle
 from pipeline.config import env
-from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.maintenance.expired_rows import remove_expired_rows
 from pipeline.models import Throttle
+from pipeline.web.rate_limit import Rate, count_against_rate
 from tests.support import factories
 from tests.support.callers import Answer, Caller, code_of, key_of, person
 from tests.support.round_trips import round_trips_of

@@ -12,8 +12,7 @@ from django.db.models.functions import Now
 from jobs.models import Company, Scope
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import MOST_ENDPOINTS, SHOWN_AGAIN_FOR
-from pipeline.webhooks.redeliver import REDELIVER
+from pipeline.webhooks.endpoints import MOST_ENDPOINTS, REDELIVER, SHOWN_AGAIN_FOR
 from tasks.models import Task
 from tests.support import factories
 from tests.support.callers import Caller, code_of, key_of, pointers

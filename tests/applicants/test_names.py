@@ -9,9 +9,9 @@ from applicants.forms import ApplyForm
 from applicants.names import checked_name
 from jobs.companies import checked_company_name
 from jobs.errors import BadName
-from pipeline.api.v1.applications.inputs import UnprovedApplicationIn
-from pipeline.imports.read_csv import read_csv_rows
-from pipeline.imports.rows import Refusal
+from pipeline.api.v1.applications.shapes import UnprovedApplicationIn
+from pipeline.files.imports.reading import read_csv_rows
+from pipeline.files.imports.rows import Refusal
 from pipeline.pages.company.annotations import AnnotationLinkForm, AnnotationTagForm
 from pipeline.pages.company.forms import PersonForm, PostingForm
 from pipeline.pages.company.job_templates import TemplateNameForm

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from pipeline.domain.states import Outcome, Reason
-from pipeline.services.remove import remove
+from pipeline.services.leaving import remove
 from tests.support import factories
 
 

@@ -14,20 +14,21 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
 
-from pipeline.audit import archive, archived_log, task
+from pipeline.audit import archive, task
+from pipeline.audit import archive as archived_log
 from pipeline.audit.archive import (
     archive_log,
     archive_logs,
     archived_log_path,
     problems_with_archive,
+    replay_archived_log,
+    verify_archived_log,
 )
-from pipeline.audit.archived_log import replay_archived_log, verify_archived_log
-from pipeline.audit.replay import replay
-from pipeline.audit.verify import verify_job
+from pipeline.audit.verify import replay, verify_job
 from pipeline.domain.states import Outcome
 from pipeline.models import Event
-from pipeline.services.lifecycle import close_job
-from pipeline.services.remove import remove
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import remove
 from tasks.errors import Fatal
 from tests.audit.test_forged_logs import forge
 from tests.support import factories

@@ -18,22 +18,23 @@ from django.core.management import CommandError
 from jobs.models import Job
 from pipeline.audit import archive
 from pipeline.audit.archive import (
+    BadArchive,
     archive_log,
     archive_logs,
     archived_log_path,
     problems_with_archive,
+    replay_archived_log,
+    verify_archived_log,
 )
-from pipeline.audit.archived_log import BadArchive, replay_archived_log, verify_archived_log
-from pipeline.audit.replay import replay
+from pipeline.audit.verify import replay
 from pipeline.database.instants import database_now
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
-from pipeline.exports.formats import formatted_lines
+from pipeline.files.exports import formatted_lines
 from pipeline.models import Event
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
-from pipeline.services.lifecycle import pause_job
-from pipeline.services.preaccept import preaccept
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.jobs import pause_job
+from pipeline.services.turns import preaccept
 from tests.support import factories
 from tests.support.archives import closed_job, said_by
 from tests.support.contests import rejected_application

@@ -12,8 +12,8 @@ import pytest
 from pipeline.audit import archive
 from pipeline.audit.archive import archive_logs, archived_log_path
 from pipeline.domain.states import Outcome
-from pipeline.services.lifecycle import close_job
-from pipeline.services.remove import remove
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.archives import MONTH, closed_job
 from tests.support.clock import let_time_pass

@@ -17,12 +17,12 @@ from pipeline.audit.archive import (
     archive_logs,
     archived_log_path,
     problems_with_archive,
+    verify_archived_log,
 )
-from pipeline.audit.archived_log import verify_archived_log
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Outcome
-from pipeline.services.lifecycle import close_job
-from pipeline.services.remove import remove
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import remove
 from tasks.errors import Fatal
 from tests.audit.test_forged_logs import forge
 from tests.support import factories

@@ -13,14 +13,12 @@ from pipeline.audit.verify import verify_job
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome
 from pipeline.line.event_log import logged_time
-from pipeline.line.lock import lock_job_of
+from pipeline.line.lock import line_transaction, lock_job_of
 from pipeline.line.misses import give_missed_place_back, read_last_miss
-from pipeline.line.transaction import line_transaction
 from pipeline.line.write import write
 from pipeline.models import Application, Contest, Event
-from pipeline.services.answer_contest import answer_contest, close_contest_with_answer
-from pipeline.services.contest import contest
-from pipeline.services.remove import remove
+from pipeline.services.contests import answer_contest, close_contest_with_answer, contest
+from pipeline.services.leaving import remove
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
 from tests.support import factories
 from tests.support.contests import rejected_application

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.audit.draw_fold import DrawFold
+from pipeline.audit.rules import DrawFold
 from pipeline.domain.draw import ALGORITHM, draw_seed
 from pipeline.domain.states import ActorKind
 from pipeline.line.event_log import GENESIS, logged_time

@@ -18,9 +18,8 @@ from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_move
 from pipeline.line.write import write
 from pipeline.models import Application, Contest, Event
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
-from pipeline.services.remove import remove
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.leaving import remove
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
 from tests.support import factories
 from tests.support.clock import let_time_pass

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from pipeline.audit.archive import BadArchive, archive_log
 from pipeline.audit.verify import Verdict, verify_job
 from pipeline.domain import draw as rule
-from pipeline.line import draw as drawing
+from pipeline.line import settle as drawing
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data

@@ -20,11 +20,10 @@ from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_move
 from pipeline.line.write import write
 from pipeline.models import Application, Event
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.lifecycle import close_job, pause_job
-from pipeline.services.reinstate import reinstate
-from pipeline.services.verify import verify
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job, pause_job
+from pipeline.services.joining import verify
+from pipeline.services.leaving import reinstate, withdraw
+from pipeline.services.turns import acknowledge
 from tasks.advisory_locks import VERIFY_TURN
 from tests.support import factories
 from tests.support.applicants import leave

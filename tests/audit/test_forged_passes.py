@@ -18,9 +18,7 @@ from pipeline.line.misses import read_place_before_offer
 from pipeline.line.moves import make_move
 from pipeline.line.write import write
 from pipeline.models import Application, Event
-from pipeline.services.defer import defer
-from pipeline.services.pass_next import pass_next
-from pipeline.services.pass_offer import pass_offer
+from pipeline.services.turns import defer, pass_next, pass_offer
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
 from tests.support import factories
 from tests.support.applicants import leave

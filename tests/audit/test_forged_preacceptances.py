@@ -17,7 +17,7 @@ from pipeline.line.lock import lock_job_of
 from pipeline.line.moves import make_job_move, make_move
 from pipeline.line.write import write
 from pipeline.models import Event
-from pipeline.services.preaccept import preaccept
+from pipeline.services.turns import preaccept
 from tests.audit.test_forged_logs import first_bad_seq, forge, set_data
 from tests.support import factories
 from tests.support.applicants import leave

@@ -7,10 +7,8 @@ import threading
 import pytest
 from django.db import connection
 
-from pipeline.audit import heavy_reads
-from pipeline.audit.heavy_reads import turn_for_heavy_read
-from pipeline.audit.replay import replay, replay_one_page
-from pipeline.audit.verify import verify_job
+from pipeline.audit import verify as heavy_reads
+from pipeline.audit.verify import replay, replay_one_page, turn_for_heavy_read, verify_job
 from pipeline.domain.errors import LogReadersBusy
 from tests.support import factories
 from tests.support.crowd import crowd

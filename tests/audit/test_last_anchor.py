@@ -10,8 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.audit.anchors import BadAnchors, append_anchors
-from pipeline.audit.last_anchor import LastAnchor, logs_grew_after_anchor, read_last_anchor
+from pipeline.audit.anchors import (
+    BadAnchors,
+    LastAnchor,
+    append_anchors,
+    logs_grew_after_anchor,
+    read_last_anchor,
+)
 from tests.audit.test_anchors import lines
 from tests.support import factories
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from pipeline.audit.verify import verify_job
-from pipeline.services.lifecycle import close_job
+from pipeline.services.jobs import close_job
 from tests.audit.test_reconciliation import an_unverified_person, job_with_all_kinds, tamper
 from tests.support import factories
 from tests.support.clock import let_time_pass

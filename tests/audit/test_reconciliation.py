@@ -11,10 +11,9 @@ from pipeline.audit.verify import verify_job
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import Application, Contest, PlannedSeats
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.apply import apply
-from pipeline.services.contest import contest
-from pipeline.services.lifecycle import close_job
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.jobs import close_job
+from pipeline.services.joining import apply
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.contests import rejected_application

@@ -11,21 +11,22 @@ from uuid import UUID
 import pytest
 from django.db import transaction
 
-from pipeline.audit import archived_log, removal
+from pipeline.audit import archive, removal
 from pipeline.audit.archive import (
     ArchiveBusy,
+    BadArchive,
     archive_log,
     archive_logs,
     archived_log_path,
+    is_archived_with_places,
     problems_with_archive,
     turn_to_archive,
 )
-from pipeline.audit.archived_log import BadArchive, is_archived_with_places
 from pipeline.audit.removal import LogNotRemovableError, put_back_log, remove_archived_logs
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import LogArchived, UnknownPlace
 from pipeline.models import Event, RemovedLog
-from pipeline.selectors.feed import FeedPlace, feed_of
+from pipeline.selectors.system import FeedPlace, feed_of
 from tests.support import factories
 from tests.support.archives import closed_job
 from tests.support.feeds import wait_for_the_feed
@@ -149,8 +150,8 @@ def test_a_file_that_changes_while_it_is_read_is_not_put_back(
 ) -> None:
     job_id = removed_job(tmp_path)
 
-    def verify_and_change(path: Path) -> archived_log.ArchiveHeader:
-        header = archived_log.verify_archived_log(path)
+    def verify_and_change(path: Path) -> archive.ArchiveHeader:
+        header = archive.verify_archived_log(path)
         text = gzip.decompress(path.read_bytes())
         path.write_bytes(gzip.compress(text.replace(b'"SYSTEM"', b'"COMPANY"', 1)))
         return header
@@ -204,7 +205,7 @@ def test_a_file_of_an_earlier_format_is_written_anew_before_its_log_goes(
     job_id = ended_job()
     before = rows_of(job_id)
     with monkeypatch.context() as patched:
-        patched.setattr(archived_log, "FORMAT", archived_log.WITHOUT_PLACES)
+        patched.setattr(archive, "FORMAT", archive.WITHOUT_PLACES)
         archive_log(tmp_path, job_id)
     assert remove_archived_logs(tmp_path, after_days=400, dry_run=True).logs == 1
     assert not is_archived_with_places(archived_log_path(tmp_path, job_id))

@@ -20,8 +20,8 @@ from pipeline.audit.archive import (
 )
 from pipeline.audit.removal import remove_archived_logs
 from pipeline.domain.states import Outcome
-from pipeline.services.lifecycle import close_job
-from pipeline.services.remove import remove
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import remove
 from tests.audit.test_removal import ended_job, removed_job, rows_of
 from tests.support import factories
 from tests.support.archives import said_by

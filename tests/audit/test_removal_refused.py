@@ -18,10 +18,9 @@ from pipeline.audit.verify import verify_job
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import PendingDecision
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
-from pipeline.services.lifecycle import close_job
-from pipeline.services.remove import remove
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import remove
 from tests.audit.test_forged_logs import forge
 from tests.audit.test_removal import YEARS, ended_job, rows_of
 from tests.support import factories

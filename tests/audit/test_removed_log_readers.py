@@ -13,11 +13,11 @@ from django.test import Client
 from pipeline.audit import removal
 from pipeline.audit.archive import archive_logs
 from pipeline.audit.removal import remove_archived_logs
+from pipeline.figures.reports import KEY
+from pipeline.figures.whatif import run
 from pipeline.models import Application, RemovedLog, WeeklyReport
 from pipeline.privacy.my_data import my_data_about
-from pipeline.reports.read import KEY
-from pipeline.selectors.cursors import encode_cursor
-from pipeline.whatif import task
+from pipeline.selectors.pages import encode_cursor
 from tasks.errors import Discard
 from tests.strangers.addresses import PARAMETER, addresses
 from tests.support import factories
@@ -39,61 +39,45 @@ READERS = {
     "pipeline/audit/anchor_comparison.py": "ARCHIVE",
     "pipeline/audit/anchors.py": "LIVE",
     "pipeline/audit/archive.py": "ARCHIVE",
-    "pipeline/audit/archived_log.py": "ARCHIVE",
-    "pipeline/audit/last_anchor.py": "LIVE",
+    "pipeline/audit/receipts.py": "REFUSES",
     "pipeline/audit/removal.py": "ARCHIVE",
     "pipeline/audit/verify.py": "REFUSES",
     "pipeline/database/replica.py": "LIVE",
     "pipeline/database/roles.py": "TABLE",
-    "pipeline/exports/rows.py": "REFUSES",
-    "pipeline/forecast/statements.py": "LIVE",
-    "pipeline/imports/undo.py": "LIVE",
-    "pipeline/line/fill.py": "LIVE",
+    "pipeline/figures/forecast.py": "LIVE",
+    "pipeline/figures/idle_seats.py": "REFUSES",
+    "pipeline/figures/job.py": "REFUSES",
+    "pipeline/figures/series.py": "REFUSES, LIVE",
+    "pipeline/figures/whatif/run.py": "REFUSES",
+    "pipeline/files/exports.py": "REFUSES",
+    "pipeline/files/imports/tasks.py": "LIVE",
     "pipeline/line/misses.py": "LIVE",
     "pipeline/line/settle.py": "LIVE",
     "pipeline/line/sql.py": "TABLE",
     "pipeline/maintenance/name_index.py": "LIVE",
     "pipeline/management/commands/restart_feed.py": "TABLE",
     "pipeline/management/demo/past.py": "LIVE",
-    "pipeline/models/log_triggers.py": "TABLE",
-    "pipeline/notifications/applicant_emails.py": "LIVE",
+    "pipeline/models/line.py": "TABLE",
+    "pipeline/notifications/applicants.py": "LIVE",
+    "pipeline/notifications/companies.py": "REFUSES",
     "pipeline/notifications/offers.py": "LIVE",
-    "pipeline/notifications/repeat.py": "REFUSES",
-    "pipeline/notifications/sandbox_emails.py": "LIVE",
-    "pipeline/notifications/yes_reminders.py": "LIVE",
+    "pipeline/notifications/outbox.py": "LIVE",
+    "pipeline/notifications/push.py": "LIVE",
     "pipeline/privacy/my_data.py": "LESS",
     "pipeline/privacy/registry.py": "TABLE",
-    "pipeline/push/deliver.py": "LIVE",
-    "pipeline/receipts/opaque_log.py": "REFUSES",
-    "pipeline/receipts/receipt.py": "REFUSES",
+    "pipeline/selectors/applications.py": "LESS",
     "pipeline/selectors/board.py": "LIVE",
-    "pipeline/selectors/contests.py": "LIVE",
-    "pipeline/selectors/decisions.py": "LESS",
-    "pipeline/selectors/event_trees.py": "REFUSES",
-    "pipeline/selectors/events.py": "REFUSES",
-    "pipeline/selectors/feed.py": "REFUSES",
     "pipeline/selectors/job_applications.py": "LESS",
-    "pipeline/selectors/my_applications.py": "LESS",
-    "pipeline/selectors/past_states.py": "REFUSES",
-    "pipeline/selectors/past_states_sql.py": "REFUSES",
+    "pipeline/selectors/jobs.py": "LIVE",
+    "pipeline/selectors/past.py": "REFUSES",
     "pipeline/selectors/people.py": "LIVE",
-    "pipeline/selectors/position_changes.py": "LIVE",
-    "pipeline/selectors/recent_stats.py": "LIVE",
+    "pipeline/selectors/review.py": "LIVE",
     "pipeline/selectors/sandboxes.py": "LIVE",
-    "pipeline/selectors/timelines.py": "LESS",
-    "pipeline/services/defer.py": "LIVE",
-    "pipeline/services/pass_next.py": "LIVE",
-    "pipeline/services/preaccept.py": "LIVE",
-    "pipeline/services/reinstate.py": "LIVE",
-    "pipeline/services/remove.py": "LIVE",
-    "pipeline/stats/idle_seats.py": "REFUSES",
-    "pipeline/stats/job_series.py": "REFUSES",
-    "pipeline/stats/job_totals.py": "REFUSES",
-    "pipeline/stats/job_week.py": "LIVE",
-    "pipeline/stats/position_history.py": "REFUSES",
-    "pipeline/stats/public_facts.py": "REFUSES",
+    "pipeline/selectors/system.py": "REFUSES",
+    "pipeline/selectors/timelines.py": "REFUSES, LIVE, LESS",
+    "pipeline/services/leaving.py": "LIVE",
+    "pipeline/services/turns.py": "LIVE",
     "pipeline/webhooks/queue.py": "LIVE",
-    "pipeline/whatif/read.py": "REFUSES",
 }
 # What is answered with 409; everything else about such a job is shown.
 REFUSED = set(
@@ -213,4 +197,4 @@ def test_a_report_is_not_made_and_not_tried_again(removed: Application) -> None:
 
 
 def test_a_what_if_says_so(removed: Application) -> None:
-    assert "in the archive" in task._what_if_task_refusal(factories.row_of(removed.job_id))
+    assert "in the archive" in run._what_if_task_refusal(factories.row_of(removed.job_id))

@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.audit.replay import replay, replay_one_page
+from pipeline.audit.verify import replay, replay_one_page
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
-from pipeline.selectors.past_states import PastPlace, past_state_of
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.lifecycle import close_job, pause_job
-from pipeline.services.withdraw import withdraw
+from pipeline.selectors.past import PastPlace, past_state_of
+from pipeline.services.jobs import close_job, pause_job
+from pipeline.services.leaving import withdraw
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.lottery import draw, lottery

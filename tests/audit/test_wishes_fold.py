@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.audit.wishes_fold import AcceptedWishesFold, FoldedWish
+from pipeline.audit.rules import AcceptedWishesFold, FoldedWish
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from jobs.models import Role
-from pipeline.decisions.carry_out import TASK, carry_out_decision
 from pipeline.models import ApplicationNote, PendingDecision
+from pipeline.review.decisions import TASK, carry_out_decision
 from tests.browser.buttons import shows
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands
@@ -67,7 +67,7 @@ def test_the_pages_of_a_decision_can_be_used_by_everybody(
     pages: list[Page], world: World, settings: Any
 ) -> None:
     settings.DECISION_UNDO_SECONDS = 3_600
-    from pipeline.decisions.make import make_decision
+    from pipeline.review.decisions import make_decision
 
     decision = make_decision(
         decision_id=world.waiting.id,

@@ -12,9 +12,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from jobs.models import Company
-from pipeline.decisions.carry_out import TASK
-from pipeline.decisions.make import MOST_AT_ONCE
 from pipeline.models import Application
+from pipeline.review.decisions import MOST_AT_ONCE, TASK
 from tests.browser.buttons import shows
 from tests.browser.helpers import sign_in_staff
 from tests.browser.site import OpenPage, Site

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from pipeline.imports.admit import admit_rows
-from pipeline.imports.check import check_import_rows
-from pipeline.imports.undo import undo_import
+from pipeline.files.imports.admitting import admit_rows
+from pipeline.files.imports.tasks import check_import_rows, undo_import
 from pipeline.models import ImportRun
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands

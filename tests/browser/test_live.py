@@ -79,7 +79,7 @@ def test_what_one_does_in_one_browser_is_seen_in_another(
     applicant.goto(f"/me/applications/{mine.id}/")
     expect(state_of(applicant)).to_have_text("Live")
 
-    from pipeline.services.withdraw import withdraw
+    from pipeline.services.leaving import withdraw
 
     for other in factories.line(job_id)[:1]:
         application = factories.Application.objects.get(id=other)

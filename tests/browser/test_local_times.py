@@ -14,8 +14,7 @@ from playwright.sync_api import Page, expect
 
 from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.models import Application
-from pipeline.services.defer import defer
-from pipeline.services.pass_offer import pass_offer
+from pipeline.services.turns import defer, pass_offer
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_applicant, sign_in_staff
 from tests.browser.site import OpenPage, Site
 from tests.browser.test_every_page import ANYBODY, APPLICANT

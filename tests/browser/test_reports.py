@@ -11,10 +11,9 @@ from django.db.models.functions import Now
 from playwright.sync_api import Page, expect
 
 from jobs.models import Company
-from pipeline.exports.formats import LONG_LOG
+from pipeline.files.exports import LONG_LOG
 from pipeline.models import StoredFile
-from tasks.models import Schedule, Task
-from tasks.models.statuses import Status
+from tasks.models import Schedule, Status, Task
 from tests.browser.buttons import shows
 from tests.browser.helpers import axe, no_sideways_scroll, shot, sign_in_staff
 from tests.browser.pointer import Hands

@@ -10,9 +10,9 @@ from uuid import UUID
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
-from pipeline.background.schedules import Plan, create_company_schedule
-from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.models import ImportRun, StoredFile
+from pipeline.work.schedules import Plan, create_company_schedule
+from pipeline.work.start import TaskRequest, start_tasks
 from tasks import control, registry
 from tasks.models import Schedule, Task, TaskEvent
 

@@ -12,14 +12,19 @@ from jobs.models import ApiKey, Company, Membership, Role, Scope, User
 from jobs.policies import Policy
 from pipeline.domain.states import Actor, ActorKind, Outcome
 from pipeline.models import Application, Contest
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.apply import apply
-from pipeline.services.contest import contest
-from pipeline.services.job_templates import keep_job_template
-from pipeline.services.lifecycle import Posting, close_job, create_job, pause_job
-from pipeline.services.remove import remove
-from pipeline.services.update_job import JobChanges, update_job
-from pipeline.services.withdraw import withdraw
+from pipeline.services.contests import contest
+from pipeline.services.jobs import (
+    JobChanges,
+    Posting,
+    close_job,
+    create_job,
+    keep_job_template,
+    pause_job,
+    update_job,
+)
+from pipeline.services.joining import apply
+from pipeline.services.leaving import remove, withdraw
+from pipeline.services.turns import acknowledge
 from tests.browser.webhook_rows import Webhooks, make_webhooks
 from tests.browser.work_rows import Work, make_work
 from tests.support import factories

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import env
-from pipeline.config.vapid_keys import vapid_key_from_text
+from pipeline.config.keys import vapid_key_from_text
 
 
 def test_with_the_embedded_database_one_key_is_made_and_kept_to_its_owner(

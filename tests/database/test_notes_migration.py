@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from pipeline.domain.states import Outcome
-from pipeline.services.remove import remove
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.factories import RECRUITER
 

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import pipeline.live.hub  # noqa: F401  has a gauge
 from pipeline.models import Heartbeat
-from pipeline.stats import database_gauges
+from pipeline.selectors import database
 from tasks.enqueue import enqueue
 from tasks.models import TaskType
 from tests.support.environment import ROOT
@@ -65,8 +65,8 @@ def test_every_metric_that_is_named_exists(monkeypatch: pytest.MonkeyPatch) -> N
     for worker in ("decay", "backup", "anchors"):
         Heartbeat.objects.create(worker=worker, completed_at="2026-01-01T00:00:00Z")
     # The archive of the tests' server is off: take its numbers as if it were on.
-    as_if_on = database_gauges._ARCHIVE.replace("<> 'off'", "= 'off'")
-    monkeypatch.setattr(database_gauges, "_ARCHIVE", as_if_on)
+    as_if_on = database._ARCHIVE.replace("<> 'off'", "= 'off'")
+    monkeypatch.setattr(database, "_ARCHIVE", as_if_on)
     TaskType.objects.filter(key="log.anchor").update(breaker="OPEN")
     enqueue("log.anchor", {})
     known = metrics_of_the_site()

@@ -35,7 +35,7 @@ DONE = "SELECT count(*) FROM tasks_taskevent WHERE kind = 'succeeded' AND task_i
 CHANGED_COLUMN = """
 import sys, django, psycopg
 django.setup()
-from pipeline.server.request_statements import limit_request_statements
+from pipeline.server.requests import limit_request_statements
 limit_request_statements()
 from tasks.sql.prepared import PreparedStatement
 owner = psycopg.connect(sys.argv[1], autocommit=True)

@@ -23,7 +23,6 @@ from pipeline.domain.states import (
     Status,
     status_after,
 )
-from pipeline.line.fill import fill_seats
 from pipeline.line.lock import lock_job_of
 from pipeline.line.misses import (
     give_missed_place_back,
@@ -31,10 +30,10 @@ from pipeline.line.misses import (
     read_place_before_offer,
 )
 from pipeline.line.moves import make_move
+from pipeline.line.settle import fill_seats
 from pipeline.line.write import write
 from pipeline.models import Application, Event
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import remove, withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 

@@ -10,9 +10,8 @@ from django.db import connection
 from uuid_utils.compat import uuid7
 
 from pipeline.domain.errors import StoredFileNotFound
-from pipeline.files import write
-from pipeline.files.read import read_file_pieces, read_stored_file
-from pipeline.files.write import FileWriter
+from pipeline.files import stored
+from pipeline.files.stored import FileWriter, read_file_pieces, read_stored_file
 from pipeline.models import StoredFile, StoredPart
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +20,7 @@ COMPANY = uuid4()
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write, "PART_BYTES", 64)
+    monkeypatch.setattr(stored, "PART_BYTES", 64)
 
 
 def begin(file_id: UUID | None = None) -> FileWriter:

@@ -11,7 +11,7 @@ from jobs.models import Company, Scope
 from pipeline.models import ImportRun, StoredFile
 from tasks.errors import Fatal
 from tasks.models import Task
-from tests.imports.files import as_csv, people
+from tests.files.imports.files import as_csv, people
 from tests.support import factories
 from tests.support.callers import Caller, code_of, key_of
 from tests.support.handlers import Run

@@ -1,6 +1,6 @@
 """Mutation testing of rules whose tests need a database: which changes does no test notice?
 
-python -m tests.house.mutants_in_database pipeline/audit/wishes_fold.py tests/audit tests/services
+python -m tests.house.mutants_in_database pipeline/audit/rules.py tests/audit tests/services
 
 Needs the package cosmic-ray, as `mutants` does. The tests run once to learn which of them reach
 which line. Then each mutant's code replaces that of the functions in place, and the tests that

@@ -19,9 +19,8 @@ import pytest
 from jobs.models import JobStatus
 from jobs.policies import Policy, policy_limits
 from pipeline.api.deprecation import SUNSET
-from pipeline.api.field_errors import FIELD_CODES
 from pipeline.api.openapi.document import document, operations_of_document
-from pipeline.api.problem_types import ALL_PROBLEM_TYPES
+from pipeline.api.problems import ALL_PROBLEM_TYPES, FIELD_CODES
 from pipeline.config import env
 from pipeline.domain.states import EventType, Outcome, Status
 from pipeline.models import (
@@ -30,7 +29,7 @@ from pipeline.models import (
     METADATA_KEYS,
     METADATA_VALUE_LENGTH,
 )
-from pipeline.server.request_queue import MOST_WAITING, PER_CLIENT
+from pipeline.server.requests import MOST_WAITING, PER_CLIENT
 from tests.house.running import PACKAGES, SOURCES, Up, processes_in
 from tests.support.environment import ROOT
 from tests.support.tools import needed_tool

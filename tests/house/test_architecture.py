@@ -35,11 +35,11 @@ def test_no_module_of_the_order_can_read_a_forecast_or_a_what_if() -> None:
     """Checked beside the contract of the same purpose, over any number of imports in between."""
     graph = grimp.build_graph("pipeline", "jobs", "applicants", cache_dir=None)
     order = [f"pipeline.{room}" for room in ("line", "services", "selectors", "audit", "domain")]
-    guesses = ("pipeline.forecast", "pipeline.whatif")
+    guesses = ("pipeline.figures.forecast", "pipeline.figures.whatif")
 
     def reads(importer: str, guess: str) -> bool:
         return graph.chain_exists(importer=importer, imported=guess, as_packages=True)
 
     assert [(each, guess) for each in order for guess in guesses if reads(each, guess)] == []
-    assert reads("pipeline.notifications", "pipeline.forecast")
-    assert reads("pipeline.pages", "pipeline.whatif")
+    assert reads("pipeline.notifications", "pipeline.figures.forecast")
+    assert reads("pipeline.pages", "pipeline.figures.whatif")

@@ -21,7 +21,7 @@ OPENS_ITS_OWN = {
     "pipeline/management/doctor/database_findings.py",  # looks at the replica itself
 }
 KEEPS_THE_DEFAULT = {
-    "tasks/child/cleanup.py",  # drops what a fork has inherited
+    "tasks/child/child.py",  # drops what a fork has inherited
     "tasks/sql/prepared.py",  # asks for the default one once instead of at each access
     "jobs/models.py",  # hands on what Django's manager was given
 }

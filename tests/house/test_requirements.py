@@ -115,19 +115,19 @@ THERE = "`tests/house/test_requirements.py::test_what_is_not_there_is_noticed`"
         (["speed", "", THERE], "a cell is empty"),
         (["speed", "-", THERE], "a cell is empty"),
         (["speed", "none", THERE], "a cell is empty"),
-        (["speed", "`tasks/models/tasks.py`", "it is fast"], "no test and no measurement"),
+        (["speed", "`tasks/models.py`", "it is fast"], "no test and no measurement"),
         (["speed", "`tasks/gone.py`", THERE], "no such name: tasks/gone.py"),
-        (["speed", "`tasks/models/tasks.py`", "`bench/gone.py`"], "no such name: bench/gone.py"),
+        (["speed", "`tasks/models.py`", "`bench/gone.py`"], "no such name: bench/gone.py"),
         (
-            ["speed", "`tasks/models/tasks.py`", f"{THERE[:-1]}_at_all`"],
+            ["speed", "`tasks/models.py`", f"{THERE[:-1]}_at_all`"],
             "no such name: tests/house/",
         ),
         (["speed", "`POST /gone`", THERE], "no such name: POST /gone"),
         (["speed", "`manage.py gone --now`", THERE], "no such name: manage.py gone"),
         (["speed", "[there](gone.md)", THERE], "no such page: gone.md"),
         (
-            ["speed", "`Gone` in `tasks/models/tasks.py`", THERE],
-            "Gone is not in tasks/models/tasks.py",
+            ["speed", "`Gone` in `tasks/models.py`", THERE],
+            "Gone is not in tasks/models.py",
         ),
     ],
 )
@@ -138,6 +138,6 @@ def test_what_is_not_there_is_noticed(row: list[str], fault: str) -> None:
 
 
 def test_what_is_there_is_not_complained_of() -> None:
-    row = ["speed", "`Task` in `tasks/models/tasks.py`, `GET /jobs`, `manage.py run_tasks`", THERE]
+    row = ["speed", "`Task` in `tasks/models.py`, `GET /jobs`, `manage.py run_tasks`", THERE]
 
     assert list(faults_in(row)) == []

@@ -20,34 +20,33 @@ LOCKING = re.compile(r"FOR\s+(NO\s+KEY\s+)?UPDATE|FOR\s+(KEY\s+)?SHARE|select_fo
 LINE_ROOM = {"pipeline/line/lock.py", "pipeline/line/sql.py"}
 SANDBOX_ROOM = {  # lock a company or its clock, never a job
     "jobs/sandboxes.py",
-    "pipeline/line/company_clock.py",
+    "pipeline/line/clock.py",
 }
 TEAM_ROOM = {  # lock a company, or who is in its team, never a job
     "jobs/team.py",
-    "pipeline/services/job_templates.py",
+    "pipeline/services/jobs.py",
 }
-WORK_ROOM = {"pipeline/background/schedules.py"}  # locks a company and its schedules, never a job
+WORK_ROOM = {"pipeline/work/schedules.py"}  # locks a company and its schedules, never a job
 FILE_ROOM = {  # lock files and imports, never a job
-    "pipeline/imports/admit.py",
-    "pipeline/imports/read_file.py",
-    "pipeline/privacy/erase_files.py",
-    "pipeline/files/write.py",
+    "pipeline/files/imports/admitting.py",
+    "pipeline/files/imports/reading.py",
+    "pipeline/privacy/erase.py",
+    "pipeline/files/stored.py",
 }
 KEY_ROOM = {  # lock a key, an applicant, or the row of a job's last what-if, never a job
     "pipeline/integrations/portal_tokens.py",
-    "pipeline/push/devices.py",
-    "pipeline/whatif/start.py",
+    "pipeline/notifications/devices.py",
+    "pipeline/figures/whatif/run.py",
 }
 DECISION_ROOM = {  # lock a pending decision, or the application that a text is about, never a job
-    "pipeline/annotations/write.py",
-    "pipeline/services/references.py",
-    "pipeline/decisions/carry_out.py",
-    "pipeline/decisions/make.py",
+    "pipeline/review/annotations.py",
+    "pipeline/services/joining.py",
+    "pipeline/review/decisions.py",
 }
 WEBHOOK_ROOM = {  # lock a company, its endpoints and the place of a reader, never a job
     "pipeline/webhooks/endpoints.py",
     "pipeline/webhooks/sql.py",
-    "pipeline/webhooks/task_events.py",
+    "pipeline/webhooks/queue.py",
 }
 
 

@@ -28,13 +28,13 @@ ROOMS = (*PACKAGES, "templates", "docs", "README.md")
 # the API's messages, the output of commands, comments and documents.
 READ_BY_PEOPLE = (
     "applicants/",
-    "pipeline/background/catalog.py",
-    "pipeline/imports/",
+    "pipeline/work/catalog.py",
+    "pipeline/files/imports/",
     "pipeline/notifications/",
     "pipeline/pages/",
-    "pipeline/push/",
+    "pipeline/notifications/push.py",
     "pipeline/services/",
-    "pipeline/webhooks/types.py",
+    "pipeline/webhooks/queue.py",
     "pipeline/wording/",
 )
 STRAIGHT = re.compile(r"[A-Za-z]'(?:[a-z]\b|ll\b|re\b|ve\b)|s'\s[a-z]")

@@ -15,8 +15,7 @@ from applicants.models import Applicant
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import Application, DecisionNote, Event
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import remove, withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

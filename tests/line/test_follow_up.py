@@ -10,19 +10,18 @@ import pytest
 from django.db import connection, transaction
 
 from pipeline.domain.states import Move
-from pipeline.line import follow_up
+from pipeline.line import write as follow_up
 from pipeline.line.admission import admit
 from pipeline.line.event_log import LogEntry
 from pipeline.line.lock import lock_job_for, lock_job_of, read_locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
-from pipeline.line.signals import committed
-from pipeline.line.write import write
+from pipeline.line.write import committed, write
 from pipeline.live.announcer import start_announcing, stop_announcing
 from pipeline.live.channel import channel_connection_parameters
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.settle import settle_next_due
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
+from pipeline.services.settling import settle_next_due
+from pipeline.services.turns import acknowledge
 from tasks.enqueue import NewTask
 from tasks.models import Task, TaskEvent, TaskType
 from tests.support import factories

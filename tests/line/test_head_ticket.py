@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

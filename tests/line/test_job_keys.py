@@ -8,8 +8,7 @@ import pytest
 
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line import sql
-from pipeline.line.lock import lock_job, read_locked_application
-from pipeline.line.transaction import line_transaction
+from pipeline.line.lock import line_transaction, lock_job, read_locked_application
 from pipeline.line.write import write
 from pipeline.models import Application
 from tests.support import factories

@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 
 from pipeline.line.write import LOOK_AHEAD
-from pipeline.services.lifecycle import close_job
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.waiting import PATIENCE_SECONDS

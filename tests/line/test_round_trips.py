@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.db import connection, transaction
 
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.apply import apply
-from pipeline.services.settle import settle_next_due
-from pipeline.services.withdraw import withdraw
+from pipeline.services.joining import apply
+from pipeline.services.leaving import withdraw
+from pipeline.services.settling import settle_next_due
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.round_trips import round_trips_of, trace_of, waits_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

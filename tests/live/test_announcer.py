@@ -10,11 +10,11 @@ import psycopg
 import pytest
 from django.db import connection
 
-from pipeline.line.signals import committed
+from pipeline.line.write import committed
 from pipeline.live import announcer as announcing_room
 from pipeline.live.announcer import GAP_SECONDS, Announcer
 from pipeline.live.channel import channel_changes, channel_payloads
-from pipeline.services.settle import settle_next_due
+from pipeline.services.settling import settle_next_due
 from tests.live.listening import ear, heard
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -41,7 +41,7 @@ def test_every_committed_change_is_told_with_all_that_it_logged(told: list[dict[
     first, second = factories.applications(job_id, 2)
     told.clear()
 
-    from pipeline.services.withdraw import withdraw
+    from pipeline.services.leaving import withdraw
 
     withdraw(application_id=first.id, actor=factories.owner_of(first))
 

@@ -35,8 +35,8 @@ from pipeline.models import (
     WebhookEndpoint,
     WeeklyReport,
 )
-from pipeline.services.settle import settle
-from pipeline.webhooks.client import Outgoing
+from pipeline.outgoing.client import Outgoing
+from pipeline.services.settling import settle
 from tasks.models import Schedule, Task
 from tests.support import factories
 from tests.support.clock import let_time_pass

@@ -16,8 +16,8 @@ from django.db.models.functions import Now
 from pipeline.management.doctor import activity_findings, database_findings
 from pipeline.management.doctor.findings import Finding, Level
 from pipeline.models import Heartbeat, WebServer
-from pipeline.stats import database_gauges
-from pipeline.stats.database_gauges import read_database_gauges
+from pipeline.selectors import database
+from pipeline.selectors.database import read_database_gauges
 from tests.database.test_roles import application, role
 from tests.management.test_doctor import found, only
 from tests.support import factories
@@ -149,7 +149,7 @@ def test_the_archive_that_is_off_is_fine() -> None:
 def test_an_archive_that_fails_or_hangs_is_a_problem(
     row: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_gauges, "_ARCHIVE", f"SELECT {row}")
+    monkeypatch.setattr(database, "_ARCHIVE", f"SELECT {row}")
 
     level, found_text, _ = only("WAL archive")
 

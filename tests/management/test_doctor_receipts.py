@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.config.receipt_keys import former_receipt_key_from_text
-from pipeline.receipts.keys import public_receipt_keys, record_receipt_key_as_chore
+from pipeline.audit.receipts import public_receipt_keys, record_receipt_key_as_chore
+from pipeline.config.keys import former_receipt_key_from_text
 from tests.management.test_doctor import only
 
 pytestmark = pytest.mark.django_db(transaction=True)

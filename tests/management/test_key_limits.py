@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from jobs.models import ApiKey
 from pipeline.models import Producer
-from tasks.models.statuses import Status
+from tasks.models import Status
 from tests.support import factories
 from tests.support.background_tasks import dead_sleep, row_of
 from tests.support.callers import Caller, code_of

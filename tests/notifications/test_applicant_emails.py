@@ -15,9 +15,9 @@ from applicants.models import ERASED, Applicant
 from pipeline.domain.states import Outcome
 from pipeline.mail.links import read_offer_link_token
 from pipeline.models import Application, Email
-from pipeline.notifications import applicant_emails
-from pipeline.services.verify import verify
-from pipeline.services.withdraw import withdraw
+from pipeline.notifications import applicants
+from pipeline.services.joining import verify
+from pipeline.services.leaving import withdraw
 from tasks.errors import Retry
 from tasks.models import Task
 from tests.support import factories
@@ -164,14 +164,14 @@ def test_a_crash_before_the_record_sends_it_again_under_the_same_message_id(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waiting = promote()
-    note = applicant_emails._note_applicant_email_state
+    note = applicants._note_applicant_email_state
 
     def die(*_: Any, **__: Any) -> str:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr(applicant_emails, "_note_applicant_email_state", die)
+    monkeypatch.setattr(applicants, "_note_applicant_email_state", die)
     run_due_tasks("email.event")
-    monkeypatch.setattr(applicant_emails, "_note_applicant_email_state", note)
+    monkeypatch.setattr(applicants, "_note_applicant_email_state", note)
     assert kinds(waiting.id)[-1] == ("PROMOTED", "QUEUED")
     make_retries_due()
 

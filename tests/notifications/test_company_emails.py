@@ -12,10 +12,10 @@ from django.db.models.functions import Now
 from jobs.models import Company, Job, Membership, Role
 from jobs.team import choose_team_member_emails
 from pipeline.models import Email, Heartbeat
-from pipeline.notifications.alerts import raise_company_alerts
-from pipeline.notifications.company_emails import (
+from pipeline.notifications.companies import (
     email_alert_to_company,
     enqueue_company_digest_emails,
+    raise_company_alerts,
 )
 from tasks.models import Task
 from tests.support import background_tasks, factories

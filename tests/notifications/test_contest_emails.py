@@ -13,10 +13,9 @@ from jobs.models import Company, Role
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome
 from pipeline.models import Contest, Heartbeat
-from pipeline.notifications.alerts import LOOKED, raise_company_alerts
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
-from pipeline.services.remove import remove
+from pipeline.notifications.companies import LOOKED, raise_company_alerts
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.task_runs import run_due_tasks

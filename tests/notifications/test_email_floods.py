@@ -9,10 +9,10 @@ from django.core import mail
 
 from applicants.models import Applicant
 from pipeline.domain.states import Outcome
-from pipeline.limits.rate_limit import Rate
 from pipeline.models import Email
-from pipeline.notifications import applicant_emails
-from pipeline.notifications.applicant_emails import OF_COMPANY
+from pipeline.notifications import applicants
+from pipeline.notifications.applicants import OF_COMPANY
+from pipeline.web.rate_limit import Rate
 from tests.notifications.test_applicant_emails import notify
 from tests.support import factories
 from tests.support.applicants import decide
@@ -77,7 +77,7 @@ def test_an_email_that_the_mail_server_takes_late_counts_once(
     def be_away(*_: Any) -> int:
         raise OSError("the mail server is away")
 
-    monkeypatch.setattr(applicant_emails, "OF_COMPANY", Rate(2, 3_600))
+    monkeypatch.setattr(applicants, "OF_COMPANY", Rate(2, 3_600))
     job, person = factories.job(), factories.applicant()
     application = put_forward(job, person)
     with monkeypatch.context() as away:

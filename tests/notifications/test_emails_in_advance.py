@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from pipeline.services.preaccept import preaccept
+from pipeline.services.turns import preaccept
 from tasks.models import Task
 from tests.notifications import test_applicant_emails as emails
 from tests.support import factories

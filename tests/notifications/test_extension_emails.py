@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.domain.errors import EmailNotRepeatable
 from pipeline.models import Email
-from pipeline.services.extend import extend_deadline
+from pipeline.services.turns import extend_deadline
 from tests.notifications.test_applicant_emails import notify, promote, sent
 from tests.notifications.test_repeat import again as send_again
 from tests.support import factories

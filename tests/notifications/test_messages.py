@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pipeline.domain.states import EventType, Outcome
-from pipeline.notifications.message_parts import Facts
 from pipeline.notifications.messages import (
     MAILS,
+    Facts,
     event_has_message,
     message_for,
     reminder_message,

@@ -14,7 +14,7 @@ from jobs.quiet_hours import deadline_outside_quiet_hours
 from pipeline.domain.states import EventType
 from pipeline.models import Application, Email
 from pipeline.notifications.offers import GUARD, OfferTimes, offer_checkpoints
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
 from tasks.models import Task
 from tests.support import factories
 from tests.support.applicants import confirm

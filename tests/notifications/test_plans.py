@@ -10,8 +10,8 @@ import pytest
 from django.db import connection, transaction
 
 from pipeline.models import Application, Email
-from pipeline.notifications import alerts, applicant_emails, offers, repeat, tracking
-from pipeline.notifications.applicant_emails import Cause
+from pipeline.notifications import applicants, companies, offers
+from pipeline.notifications.applicants import Cause
 from pipeline.selectors.emails import email_of_application, emails_of_application
 from tasks.enqueue import enqueue
 from tests.support import factories
@@ -56,11 +56,11 @@ def test_no_query_behind_an_email_reads_a_whole_table(size: int) -> None:
     bounced = SimpleNamespace(event_type="bounced", message_id=email.message_id)
 
     acts: dict[str, Callable[[], Any]] = {
-        "send an offer": lambda: applicant_emails.send_applicant_email(Cause(offered.id, 3)),
-        "send a receipt": lambda: applicant_emails.send_applicant_email(
+        "send an offer": lambda: applicants.send_applicant_email(Cause(offered.id, 3)),
+        "send a receipt": lambda: applicants.send_applicant_email(
             Cause(waiting.id, email.seq, number=1)
         ),
-        "give up": lambda: applicant_emails.give_up_applicant_email(
+        "give up": lambda: applicants.give_up_applicant_email(
             Cause(waiting.id, email.seq, number=2)
         ),
         "guard": lambda: offers.extend_offer_without_email(offered.id, 3),
@@ -68,11 +68,11 @@ def test_no_query_behind_an_email_reads_a_whole_table(size: int) -> None:
         "make up": lambda: offers.extend_offer_for_email_delay(offered.id, 3),
         "list": lambda: emails_of_application(waiting.id),
         "look up": lambda: email_of_application(waiting.id, email.id),
-        "repeat": lambda: repeat.repeat_email(
+        "repeat": lambda: companies.repeat_email(
             application_id=waiting.id, email_id=email.id, producer="tests"
         ),
-        "bounce": lambda: tracking.note_tracked_email(None, bounced),
-        "look for alerts": alerts.raise_company_alerts,
+        "bounce": lambda: applicants.note_tracked_email(None, bounced),
+        "look for alerts": companies.raise_company_alerts,
     }
 
     read = {

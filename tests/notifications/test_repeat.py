@@ -7,7 +7,7 @@ import pytest
 from applicants.models import ERASED, Applicant
 from pipeline.domain.errors import EmailNotRepeatable
 from pipeline.models import Email
-from pipeline.notifications.repeat import repeat_email
+from pipeline.notifications.companies import repeat_email
 from tests.notifications.test_applicant_emails import notify, promote, sent
 from tests.support.applicants import confirm
 

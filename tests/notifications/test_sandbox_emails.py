@@ -13,8 +13,8 @@ from django.test import Client
 from applicants.browser import applicant_id_in_browser
 from jobs.models import Company, Role
 from pipeline.models import Application, Email
-from pipeline.notifications.applicant_emails import recorded_applicant_email
-from pipeline.notifications.company_emails import enqueue_company_digest_emails
+from pipeline.notifications.applicants import recorded_applicant_email
+from pipeline.notifications.companies import enqueue_company_digest_emails
 from tasks.models import Task
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of

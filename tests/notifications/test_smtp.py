@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.models import Application, Email
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
 from tasks.models import Task
 from tests.support import factories
 from tests.support.smtp import (

@@ -10,7 +10,7 @@ from anymail.signals import AnymailTrackingEvent, tracking
 from anymail.webhooks.base import AnymailBaseWebhookView
 
 from pipeline.models import Email
-from pipeline.notifications.tracking import start_tracking_emails
+from pipeline.notifications.applicants import start_tracking_emails
 from tests.support import factories
 from tests.support.task_runs import run_due_tasks
 

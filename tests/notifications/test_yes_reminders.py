@@ -11,9 +11,9 @@ from django.core import mail
 
 from applicants.models import Applicant
 from pipeline.models import Application, Email
-from pipeline.notifications.applicant_emails import recorded_applicant_email
-from pipeline.services.lifecycle import close_job
-from pipeline.services.preaccept import preaccept
+from pipeline.notifications.applicants import recorded_applicant_email
+from pipeline.services.jobs import close_job
+from pipeline.services.turns import preaccept
 from tasks.models import Task
 from tests.notifications.test_offers import DAY, notify, pass_time
 from tests.support import factories

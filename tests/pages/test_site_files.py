@@ -14,7 +14,7 @@ from django.core.cache import caches
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.services.lifecycle import close_job
+from pipeline.services.jobs import close_job
 from tests.support import factories
 from tests.support.sandboxes import sandbox
 

@@ -15,9 +15,8 @@ from pipeline.models import Application, Contest
 from pipeline.privacy.erase import erase_person
 from pipeline.privacy.my_data import my_data_about
 from pipeline.privacy.retention import end_retention
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
-from pipeline.services.remove import remove
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

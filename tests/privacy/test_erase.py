@@ -24,8 +24,8 @@ from pipeline.models import DecisionNote, IdempotencyRecord
 from pipeline.privacy import erase as module
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.people import read_person
-from pipeline.services.apply import apply
-from pipeline.services.remove import remove
+from pipeline.services.joining import apply
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

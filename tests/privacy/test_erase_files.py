@@ -12,17 +12,16 @@ from uuid_utils.compat import uuid7
 
 from applicants.models import Applicant
 from pipeline.domain.errors import StoredFileNotFound
-from pipeline.files import write
-from pipeline.files.read import read_stored_file
-from pipeline.files.write import FileWriter
-from pipeline.imports.admit import admit_rows
-from pipeline.imports.read_file import unread_file_may_hold
-from pipeline.imports.rows import rows_in
+from pipeline.files import stored as write
+from pipeline.files.imports.admitting import admit_rows
+from pipeline.files.imports.reading import unread_file_may_hold
+from pipeline.files.imports.rows import rows_in
+from pipeline.files.stored import FileWriter, read_stored_file
 from pipeline.models import ImportRefusal, ImportRun, StoredFile, StoredPart
+from pipeline.privacy import erase
 from pipeline.privacy import erase as erasing
-from pipeline.privacy import erase_files
 from pipeline.privacy.erase import erase_person
-from tests.imports.files import as_csv, imported, stored, unread
+from tests.files.imports.files import as_csv, imported, stored, unread
 from tests.support import factories
 from tests.support.together import started, together, wait_until_somebody_waits_for_a_lock
 
@@ -38,7 +37,7 @@ def _own_mailbox(settings: Any, tmp_path: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 2)
+    monkeypatch.setattr("pipeline.files.imports.reading.ROWS_IN_PART", 2)
 
 
 @pytest.fixture
@@ -237,7 +236,7 @@ def test_what_has_just_expired_need_not_be_blanked(
             table.objects.all().delete()
             return True
 
-    monkeypatch.setattr(erase_files, "_erased_file_pattern", lambda address: Expiring())
+    monkeypatch.setattr(erase, "_erased_file_pattern", lambda address: Expiring())
 
     assert erase_person(applicant_id=zelda.id) == 0
 

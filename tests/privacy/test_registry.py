@@ -11,12 +11,11 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Company
-from pipeline.privacy import erase_files, registry
-from pipeline.privacy.erase import erase_person
-from pipeline.privacy.erase_tasks import PLACES
+from pipeline.privacy import erase, registry
+from pipeline.privacy.erase import PLACES, erase_person
 from tasks.models import Schedule, Task
 from tasks.scheduling.schedules import create_schedule
-from tests.imports.files import stored, unread
+from tests.files.imports.files import stored, unread
 from tests.support import background_tasks, factories
 from tests.support.applicants import applicant_browser
 from tests.support.environment import ROOT
@@ -114,7 +113,7 @@ def test_the_downloaded_file_holds_rows_of_files_that_wait_or_says_how_many_it_l
     browser = applicant_browser(factories.applicant(email=EMAIL))
 
     kept = json.loads(browser.get("/me/data/download/").content)
-    monkeypatch.setattr(erase_files, "MOST_UNREAD_BYTES", 60)
+    monkeypatch.setattr(erase, "MOST_UNREAD_BYTES", 60)
     less = json.loads(browser.get("/me/data/download/").content)
 
     own = [{"name": "Z", "email": EMAIL}, {"name": "Zelda Q", "email": EMAIL}]

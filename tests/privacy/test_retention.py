@@ -20,7 +20,7 @@ from pipeline.apps import PipelineConfig
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, DecisionNote
 from pipeline.privacy.retention import _end_retention_of, end_retention, set_job_retention
-from pipeline.services.remove import remove
+from pipeline.services.leaving import remove
 from tasks.models import Schedule
 from tests.privacy.test_erase import traces
 from tests.support import factories

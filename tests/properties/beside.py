@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pipeline.domain.errors import LineError
 from pipeline.models import Application, Event
-from pipeline.services.apply import apply
+from pipeline.services.joining import apply
 from tests.properties.comparison import assert_log_agrees, assert_rows_agree
 from tests.properties.model import Model
 from tests.properties.planned import Refused

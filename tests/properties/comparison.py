@@ -10,11 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from jobs.models import Job
-from pipeline.audit.archive import archive_log
-from pipeline.audit.archived_log import replay_archived_log
-from pipeline.audit.replay import Line, replay
+from pipeline.audit.archive import archive_log, replay_archived_log
+from pipeline.audit.verify import Line, replay
 from pipeline.models import Application, Event
-from pipeline.selectors.past_states import PastPlace
+from pipeline.selectors.past import PastPlace
 from tests.properties.model import Model
 from tests.properties.standing import Standing
 

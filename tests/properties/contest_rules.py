@@ -7,8 +7,7 @@ from hypothesis.stateful import rule
 
 from pipeline.domain.contests import REASONS_OF, ContestAnswer
 from pipeline.models import Contest
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
+from pipeline.services.contests import answer_contest, contest
 from tests.properties.beside import Beside
 from tests.properties.contested import answer, ask
 from tests.support import factories

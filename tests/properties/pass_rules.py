@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from pipeline.services.pass_next import pass_next
-from pipeline.services.pass_offer import pass_offer
+from pipeline.services.turns import pass_next, pass_offer
 from tests.properties.beside import Beside
 from tests.properties.passes import ask_to_pass, pass_an_offer
 from tests.support import factories

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from pipeline.receipts.keys import public_receipt_keys
-from pipeline.receipts.receipt import issue_receipt
+from pipeline.audit.receipts import issue_receipt, public_receipt_keys
 from tests.support.receipts import VERIFIER, whole_log
 
 

@@ -21,19 +21,22 @@ from hypothesis.stateful import (
 
 from jobs.models import Job
 from pipeline.domain.states import Outcome, ReinstatementReason
-from pipeline.line import fill
+from pipeline.line import settle as fill
 from pipeline.line import settle as line_settle
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.cancel_seats import cancel_seats
-from pipeline.services.extend import extend_deadline
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.plan_seats import SeatPlan, plan_seats
-from pipeline.services.reinstate import reinstate
-from pipeline.services.remove import remove
-from pipeline.services.settle import seconds_until_settlement, settle, settle_next_due
-from pipeline.services.update_job import JobChanges, update_job
-from pipeline.services.verify import verify
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import (
+    JobChanges,
+    SeatPlan,
+    cancel_seats,
+    close_job,
+    open_job,
+    pause_job,
+    plan_seats,
+    update_job,
+)
+from pipeline.services.joining import verify
+from pipeline.services.leaving import reinstate, remove, withdraw
+from pipeline.services.settling import seconds_until_settlement, settle, settle_next_due
+from pipeline.services.turns import acknowledge, extend_deadline
 from tests.properties.comparison import assert_archive_agrees, assert_replay_agrees
 from tests.properties.contest_rules import ContestRules
 from tests.properties.drawn_policies import capacities, changes, policies

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
 from jobs.models import Company
-from pipeline.line.company_clock import read_company_clock
+from pipeline.line.clock import read_company_clock
 from pipeline.models import Event
+from tests.figures.whatif.test_simulate import logged, simulated
 from tests.properties.drawn_policies import capacities, policies
 from tests.properties.model import Model
 from tests.properties.saved_receipts import SavedReceipts
@@ -26,7 +27,6 @@ from tests.properties.test_random_histories import QUICK, THOROUGH, History, pic
 from tests.support import factories
 from tests.support.lottery import lottery
 from tests.support.sandboxes import advance, sandbox
-from tests.whatif.test_simulate import logged, simulated
 
 # The longest step of the clock where nobody who misses offers ever leaves the line.
 LONGEST_OF_CYCLES = 600

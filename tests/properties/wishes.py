@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from pipeline.services.defer import defer
-from pipeline.services.preaccept import preaccept
+from pipeline.services.turns import defer, preaccept
 from tests.properties.passes import pass_a_turn
 from tests.properties.planned import Refused
 

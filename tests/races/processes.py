@@ -22,7 +22,7 @@ django.setup()
 from django.db import connection  # noqa: E402
 
 from pipeline.line import sql  # noqa: E402
-from pipeline.services import apply as applying  # noqa: E402
+from pipeline.services import joining as applying  # noqa: E402
 from tests.support import factories  # noqa: E402
 
 

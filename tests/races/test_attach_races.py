@@ -17,8 +17,8 @@ from pipeline.domain.errors import PersonErased
 from pipeline.models import Application, ApplicationReference
 from pipeline.privacy import erase as erasing
 from pipeline.privacy import retention
-from pipeline.services.references import change_application_reference
-from pipeline.services.withdraw import withdraw
+from pipeline.services.joining import change_application_reference
+from pipeline.services.leaving import withdraw
 from tests.support import factories
 from tests.support.together import (
     PATIENCE_SECONDS,

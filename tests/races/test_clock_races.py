@@ -11,8 +11,8 @@ from django.db import connection, transaction
 
 from jobs.models import Job
 from pipeline.line import sql
-from pipeline.services.settle import settle_next_due
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
+from pipeline.services.settling import settle_next_due
 from tests.support import factories
 from tests.support.clock import database_now
 from tests.support.invariants import assert_line_is_sound

@@ -16,11 +16,10 @@ from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.line import sql
 from pipeline.models import Application, Contest
 from pipeline.privacy.erase import erase_person
-from pipeline.services import answer_contest as answering
-from pipeline.services import contest as contesting
-from pipeline.services import reinstate as reinstating
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services import contests as answering
+from pipeline.services import contests as contesting
+from pipeline.services import leaving as reinstating
+from pipeline.services.leaving import remove, withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

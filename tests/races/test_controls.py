@@ -18,9 +18,9 @@ from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import AcknowledgmentExpired
 from pipeline.line import sql, write
 from pipeline.line.turns import Turns
-from pipeline.services import acknowledge as acknowledging
-from pipeline.services import apply as applying
-from pipeline.services import withdraw as withdrawing
+from pipeline.services import joining as applying
+from pipeline.services import leaving as withdrawing
+from pipeline.services import turns as acknowledging
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound

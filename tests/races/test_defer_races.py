@@ -13,9 +13,9 @@ from django.db import IntegrityError
 
 from pipeline.line import sql
 from pipeline.models import Application
-from pipeline.services import defer as deferring
-from pipeline.services import withdraw as withdrawing
-from pipeline.services.settle import settle_next_due
+from pipeline.services import leaving as withdrawing
+from pipeline.services import turns as deferring
+from pipeline.services.settling import settle_next_due
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -18,17 +18,16 @@ from applicants.models import ERASED_NAME, Applicant
 from pipeline.domain.errors import ApplicantNotFound, LineError
 from pipeline.domain.states import ReinstatementReason
 from pipeline.line import sql
-from pipeline.line.lock import lock_job_of
-from pipeline.line.round_trips import fetch_in_one_trip
+from pipeline.line.lock import fetch_in_one_trip, lock_job_of
 from pipeline.mail import dev_mailbox
 from pipeline.models import Application
-from pipeline.notifications.applicant_emails import Cause, send_applicant_email
+from pipeline.notifications.applicants import Cause, send_applicant_email
 from pipeline.privacy import erase as erasing
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import read_job_facts
-from pipeline.services import apply as applying
-from pipeline.services import reinstate as reinstating
-from pipeline.services.apply_unverified import apply_unverified
+from pipeline.services import joining as applying
+from pipeline.services import leaving as reinstating
+from pipeline.services.joining import apply_unverified
 from tests.support import factories
 from tests.support.invariants import assert_line_is_sound
 from tests.support.together import (

@@ -9,10 +9,10 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection
 
 from pipeline.audit.verify import verify_job
-from pipeline.line import draw as drawing
+from pipeline.line import settle as drawing
 from pipeline.line import settle as line_settle
 from pipeline.line import sql
-from pipeline.services.settle import settle, settle_next_due
+from pipeline.services.settling import settle, settle_next_due
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

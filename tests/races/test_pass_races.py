@@ -12,11 +12,11 @@ from django.db import IntegrityError
 
 from pipeline.line import sql
 from pipeline.models import Application
-from pipeline.services import acknowledge as acknowledging
-from pipeline.services import pass_next as asking
-from pipeline.services import pass_offer as passing
-from pipeline.services import withdraw as withdrawing
-from pipeline.services.settle import settle_next_due
+from pipeline.services import leaving as withdrawing
+from pipeline.services import turns as acknowledging
+from pipeline.services import turns as asking
+from pipeline.services import turns as passing
+from pipeline.services.settling import settle_next_due
 from tests.support import factories
 from tests.support.applicants import leave
 from tests.support.clock import let_time_pass

@@ -15,8 +15,8 @@ from pipeline.domain.errors import PlannedSeatsNotFound
 from pipeline.line import settle as line_settle
 from pipeline.line import sql
 from pipeline.models import PlannedSeats
-from pipeline.services import cancel_seats as cancelling
-from pipeline.services.settle import settle, settle_next_due
+from pipeline.services import jobs as cancelling
+from pipeline.services.settling import settle, settle_next_due
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -12,11 +12,11 @@ from django.db import OperationalError
 
 from pipeline.line.turns import Turns
 from pipeline.models import Application
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.apply import apply
-from pipeline.services.lifecycle import close_job
-from pipeline.services.settle import settle, settle_next_due
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job
+from pipeline.services.joining import apply
+from pipeline.services.leaving import withdraw
+from pipeline.services.settling import settle, settle_next_due
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

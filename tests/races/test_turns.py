@@ -13,9 +13,9 @@ import pytest
 from django.db import DataError, OperationalError, connection
 
 from pipeline.domain.errors import AlreadyApplied
-from pipeline.line.signals import committed
+from pipeline.line.write import committed
 from pipeline.models import Application, Event
-from pipeline.services import apply as applying
+from pipeline.services import joining as applying
 from tests.support import factories
 from tests.support.invariants import assert_line_is_sound
 from tests.support.together import held_lock, kinds, take_alone, together

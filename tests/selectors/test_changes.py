@@ -11,10 +11,10 @@ from django.db import connection, transaction
 
 from pipeline.domain.errors import UnknownPlace
 from pipeline.models import Change, ChangeKind
-from pipeline.selectors import feed
-from pipeline.selectors.feed import changes_of, end_of_changes
+from pipeline.selectors import system
+from pipeline.selectors.system import changes_of, end_of_changes
 from pipeline.services.changes import record_application_changes
-from pipeline.services.references import change_application_reference
+from pipeline.services.joining import change_application_reference
 from tests.selectors.test_feed_restored import usual_numbers  # noqa: F401  a fixture
 from tests.support import factories
 from tests.support.feeds import wait_for_the_feed
@@ -74,9 +74,9 @@ def test_a_change_that_commits_after_a_later_one_is_not_lost(line: tuple[UUID, U
 def test_without_the_horizon_it_would_be_lost(
     line: tuple[UUID, UUID, UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "txid < pipeline_feed_horizon()" in feed._CHANGES
-    blind = feed._CHANGES.replace("txid < pipeline_feed_horizon()", "true")
-    monkeypatch.setattr(feed, "_CHANGES", blind)
+    assert "txid < pipeline_feed_horizon()" in system._CHANGES
+    blind = system._CHANGES.replace("txid < pipeline_feed_horizon()", "true")
+    monkeypatch.setattr(system, "_CHANGES", blind)
 
     seen, recorded = lose_or_not(*line)
 

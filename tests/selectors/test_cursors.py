@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.selectors.cursors import LARGEST, decode_cursor, encode_cursor
+from pipeline.selectors.pages import LARGEST, decode_cursor, encode_cursor
 
 ID = UUID("018f0000-0000-7000-8000-000000000001")
 MOMENT = datetime(2026, 3, 1, 12, 0, 0, 5, tzinfo=UTC)

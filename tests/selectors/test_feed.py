@@ -17,7 +17,7 @@ from pipeline.line.lock import lock_job
 from pipeline.line.moves import make_job_move
 from pipeline.line.write import write
 from pipeline.models import Event
-from pipeline.selectors.feed import FeedPlace, feed_of
+from pipeline.selectors.system import FeedPlace, feed_of
 from tests.support import factories
 from tests.support.feeds import wait_for_the_feed
 from tests.support.invariants import assert_line_is_sound

@@ -10,7 +10,7 @@ from django.db import connection
 
 from jobs.models import User
 from pipeline.models import Application, ApplicationAssignee, ApplicationTag
-from pipeline.selectors import job_applications, marked_applications
+from pipeline.selectors import applications, job_applications
 from pipeline.selectors.job_applications import (
     ORDERS,
     WantedJobApplications,
@@ -84,7 +84,7 @@ def scene(kept_database: None) -> Scene:
 
 @pytest.fixture(autouse=True)
 def _few_are_51_and_not_201(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marked_applications, "MOST_MARKED", 100)
+    monkeypatch.setattr(applications, "MOST_MARKED", 100)
 
 
 def test_the_few_with_a_tag_or_an_assignee_are_found_wherever_they_stand(scene: Scene) -> None:
@@ -119,8 +119,8 @@ def test_of_a_common_tag_a_page_is_found_along_the_line(scene: Scene) -> None:
     page = list_job_applications(scene.job, tagged, order=NEWEST_FIRST, after=None, limit=20)
 
     assert len(page.rows) == 20
-    assert marked_applications.rarest_mark(scene.job, tag="word 0", assignee=None) == ""
-    assert marked_applications.rarest_mark(scene.job, tag="rare", assignee=None) == "tag"
+    assert applications.rarest_mark(scene.job, tag="word 0", assignee=None) == ""
+    assert applications.rarest_mark(scene.job, tag="rare", assignee=None) == "tag"
 
 
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)

@@ -6,14 +6,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from pipeline.audit.replay import Line, replay
+from pipeline.audit.verify import Line, replay
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.domain.states import Status
 from pipeline.models import Event
-from pipeline.selectors import past_states
-from pipeline.selectors import past_states_sql as sql
-from pipeline.selectors.past_states import PastPlace, PastState, past_differences, past_state_of
-from pipeline.services.verify import verify
+from pipeline.selectors import past
+from pipeline.selectors import past as sql
+from pipeline.selectors.past import PastPlace, PastState, past_differences, past_state_of
+from pipeline.services.joining import verify
 from tests.support import factories
 from tests.support.applicants import leave
 from tests.support.busy_line import busy_job
@@ -78,7 +78,7 @@ def test_far_into_a_long_log_moments_differ_as_before_but_nobody_has_a_place(
 ) -> None:
     job = busy_job(seed)
     head = factories.row_of(job).seq
-    monkeypatch.setattr(past_states, "MOST_COMPARED", head // 2)
+    monkeypatch.setattr(past, "MOST_COMPARED", head // 2)
 
     for earlier, later in ((head // 2 + 1, head), (head * 2 // 3, head)):
         expected = slow_differences(replay(job, seq=earlier), replay(job, seq=later), job)
@@ -114,7 +114,7 @@ def test_in_the_middle_of_a_long_log_only_the_counts_are_known(
 ) -> None:
     job = factories.job()
     factories.applications(job, 12)
-    monkeypatch.setattr(past_states, "MOST_FOLDED", 4)
+    monkeypatch.setattr(past, "MOST_FOLDED", 4)
 
     for seq, listed in ((4, 2), (7, 0), (10, 8), (14, 12)):
         moment = past_state_of(job, seq=seq)

@@ -8,10 +8,9 @@ import pytest
 
 from pipeline.domain.states import EventType, ReinstatementReason
 from pipeline.models import Application
-from pipeline.selectors import position_changes
-from pipeline.selectors.position_changes import last_change_of_position
-from pipeline.services.reinstate import reinstate
-from pipeline.services.withdraw import withdraw
+from pipeline.selectors import timelines
+from pipeline.selectors.timelines import last_change_of_position
+from pipeline.services.leaving import reinstate, withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 
@@ -132,7 +131,7 @@ def test_a_place_given_back_with_a_seat_at_once_moves_nobody() -> None:
 def test_only_so_much_of_the_log_is_looked_at(
     monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
-    monkeypatch.setattr(position_changes, "LOOKED_AT", 3)
+    monkeypatch.setattr(timelines, "LOOKED_AT", 3)
     job = factories.job()
     _holder, waiting = factories.applications(job, 2)
     factories.applications(job, 4)

@@ -12,7 +12,7 @@ from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application, NameWord
 from pipeline.privacy.erase import erase_person
 from pipeline.selectors.jobs import jobs_of_company, read_open_jobs
-from pipeline.selectors.search import search_by_name
+from pipeline.selectors.people import search_by_name
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)

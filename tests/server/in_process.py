@@ -13,8 +13,8 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from pipeline.server.http_protocol import BoundedProtocol
-from pipeline.server.request_threads import RequestThreads
-from pipeline.server.wsgi_adapter import WSGIAdapter
+from pipeline.server.requests import RequestThreads
+from pipeline.server.wsgi import WSGIAdapter
 
 KEEP_ALIVE_SECONDS = 60
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from pipeline.server import answer_spool
-from pipeline.server.answer_spool import Abandoned, AnswerSpool
+from pipeline.server import wsgi
+from pipeline.server.wsgi import Abandoned, AnswerSpool
 
 
 def all_of(spool: AnswerSpool) -> bytes:
@@ -43,22 +43,22 @@ def test_a_writer_does_not_wait_for_a_slow_client_within_bounds() -> None:
     for _ in range(100):
         spool.write(b"x" * 65_536)
 
-    assert time.monotonic() - start < answer_spool.PATIENCE_SECONDS  # nobody has taken any
+    assert time.monotonic() - start < wsgi.PATIENCE_SECONDS  # nobody has taken any
     spool.close()
 
 
 def test_beyond_the_bounds_it_waits_and_gives_up_a_client_that_takes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(answer_spool, "MOST_WAITING_BYTES", 100_000)
-    monkeypatch.setattr(answer_spool, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(wsgi, "MOST_WAITING_BYTES", 100_000)
+    monkeypatch.setattr(wsgi, "PATIENCE_SECONDS", 0.2)
     spool = AnswerSpool(lambda: None)
     spool.write(b"x" * 100_000)
 
     with pytest.raises(Abandoned):
         spool.write(b"x")
 
-    monkeypatch.setattr(answer_spool, "PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(wsgi, "PATIENCE_SECONDS", 60.0)
     threading.Timer(0.05, lambda: spool.take_bytes(50_000)).start()
     spool.write(b"x")
     spool.close()

@@ -8,8 +8,8 @@ from django.test import Client as Browser
 
 from jobs.keys import create_api_key
 from jobs.models import Membership, Role, Scope
-from pipeline.server.clients import Client, Clients
-from pipeline.web.client_address import ACCEPTED_CREDENTIAL
+from pipeline.server.limits import Client, Clients
+from pipeline.web.addresses import ACCEPTED_CREDENTIAL
 from tests.support import factories
 
 ADDRESS = Client("192.0.2.1", is_known=False)

@@ -22,7 +22,7 @@ from jobs.keys import create_api_key
 from jobs.models import Company, Scope
 from pipeline.live.channel import channel_connection_parameters
 from pipeline.server.request_body import MOST_LARGE_BYTES
-from pipeline.server.request_queue import PER_CLIENT
+from pipeline.server.requests import PER_CLIENT
 from tests.server.clients import (
     BUNDLE,
     all_slow,

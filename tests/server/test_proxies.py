@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.server.proxies import behind_proxies
-from pipeline.web.client_address import network_of_client_address
+from pipeline.server.limits import behind_proxies
+from pipeline.web.addresses import network_of_client_address
 
 
 def seen(proxies: list[str], remote: str | None, headers: dict[str, str]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from pipeline.server.request_queue import (
+from pipeline.server.requests import (
     HEAVY_SWITCH_SECONDS,
     SWITCH_SECONDS,
     Overloaded,

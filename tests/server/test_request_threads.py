@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.database.server import DEFAULTS
 from pipeline.server import gunicorn_config
-from pipeline.server.request_threads import NoThread, RequestThreads
+from pipeline.server.requests import NoThread, RequestThreads
 
 
 def warm() -> None:

@@ -18,7 +18,7 @@ from pipeline.domain.errors import (
     SandboxFull,
 )
 from pipeline.line import settle as line_settle
-from pipeline.line.company_clock import read_company_clock
+from pipeline.line.clock import read_company_clock
 from pipeline.models import ClockAdvance, Event
 from pipeline.selectors.job_applications import (
     ORDERS,
@@ -26,11 +26,11 @@ from pipeline.selectors.job_applications import (
     WantedJobApplications,
     list_job_applications,
 )
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.advance_clock import MOST_DAYS_AHEAD, MOST_SECONDS, jobs_behind_clock
-from pipeline.services.lifecycle import close_job
-from pipeline.services.settle import seconds_until_settlement, settle, settle_next_due
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import withdraw
+from pipeline.services.sandboxes import MOST_DAYS_AHEAD, MOST_SECONDS, jobs_behind_clock
+from pipeline.services.settling import seconds_until_settlement, settle, settle_next_due
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
@@ -126,7 +126,7 @@ def test_what_is_too_much_for_the_call_is_settled_by_the_decay_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(line_settle, "MOST_INSTANTS", 2)
-    monkeypatch.setattr("pipeline.services.advance_clock.MOST_SLICES", 3)
+    monkeypatch.setattr("pipeline.services.sandboxes.MOST_SLICES", 3)
     company = sandbox()
     policy = {"acknowledgment_window_seconds": HOUR, "max_decays": 0}
     job_id, people = line_with_offers(company, people=20, **policy)
@@ -154,7 +154,7 @@ def test_a_sandbox_that_catches_up_does_not_go_before_jobs_that_are_due(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(line_settle, "MOST_INSTANTS", 1)
-    monkeypatch.setattr("pipeline.services.advance_clock.MOST_SLICES", 1)
+    monkeypatch.setattr("pipeline.services.sandboxes.MOST_SLICES", 1)
     company = sandbox()
     behind, _ = line_with_offers(
         company, people=9, acknowledgment_window_seconds=HOUR, max_decays=0
@@ -194,7 +194,7 @@ def test_a_clock_has_an_end() -> None:
 
 def test_a_log_of_a_sandbox_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_settle, "MOST_SANDBOX_EVENTS", 30)
-    monkeypatch.setattr("pipeline.audit.reconciliation.MOST_SANDBOX_EVENTS", 30)
+    monkeypatch.setattr("pipeline.audit.verify.MOST_SANDBOX_EVENTS", 30)
     company = sandbox()
     policy = {"acknowledgment_window_seconds": 60, "cooldown_seconds": 1, "max_decays": None}
     job_id, _ = line_with_offers(company, people=2, **policy)

@@ -17,11 +17,10 @@ from pipeline.domain.errors import (
 )
 from pipeline.domain.states import Outcome
 from pipeline.line.turns import Turn
-from pipeline.services import apply as applying
-from pipeline.services.apply import Request
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services import joining as applying
+from pipeline.services.jobs import close_job, open_job, pause_job
+from pipeline.services.joining import Request
+from pipeline.services.leaving import remove, withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

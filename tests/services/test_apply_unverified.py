@@ -12,9 +12,9 @@ from pipeline.domain.errors import JobNotOpen
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.selectors.jobs import read_job_facts
-from pipeline.services.apply_unverified import apply_unverified
-from pipeline.services.lifecycle import pause_job
-from pipeline.services.remove import remove
+from pipeline.services.jobs import pause_job
+from pipeline.services.joining import apply_unverified
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.outbox import HERE
 

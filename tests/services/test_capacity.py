@@ -9,9 +9,8 @@ import pytest
 from jobs.models import JobPosting
 from pipeline.domain.errors import ExternalIdTaken, IllegalJobMove, StaleVersion
 from pipeline.models import JobReference
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.update_job import JobChanges, Version, update_job
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import JobChanges, Version, close_job, open_job, pause_job, update_job
+from pipeline.services.leaving import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -9,11 +9,10 @@ import pytest
 from pipeline.domain.errors import IllegalMove
 from pipeline.domain.states import Outcome
 from pipeline.line import settle as line_settle
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.lifecycle import close_job
-from pipeline.services.remove import remove
-from pipeline.services.settle import settle_next_due
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import remove, withdraw
+from pipeline.services.settling import settle_next_due
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

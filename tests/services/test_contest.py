@@ -17,11 +17,9 @@ from pipeline.domain.errors import (
 from pipeline.domain.states import Outcome, Reason
 from pipeline.line.event_log import logged_time
 from pipeline.models import Application, Contest
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
-from pipeline.services.lifecycle import close_job
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import remove, withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

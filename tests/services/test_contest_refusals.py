@@ -15,9 +15,9 @@ from pipeline.domain.errors import (
 )
 from pipeline.domain.states import Actor, ActorKind, ReinstatementReason
 from pipeline.models import Contest
-from pipeline.services.drop_contest import drop_contest
-from pipeline.services.lifecycle import close_job
-from pipeline.services.reinstate import reinstate
+from pipeline.services.contests import drop_contest
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import reinstate
 from tests.services.test_contest import a_lapsed_person, answer, ask, end
 from tests.support import factories
 from tests.support.invariants import assert_line_is_sound

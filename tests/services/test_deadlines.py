@@ -11,9 +11,9 @@ from pipeline.domain.errors import AcknowledgmentExpired, ApplicationNotFound, I
 from pipeline.line.lock import lock_job_of
 from pipeline.line.settle import settle_due
 from pipeline.models import Application
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.lifecycle import close_job, pause_job
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job, pause_job
+from pipeline.services.leaving import withdraw
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

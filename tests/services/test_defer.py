@@ -13,13 +13,10 @@ from pipeline.domain.errors import IllegalMove, NotDeferrable
 from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.line.event_log import logged_time
 from pipeline.models import Application
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.defer import MOST_DEFERRALS, defer
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.reinstate import reinstate
-from pipeline.services.remove import remove
-from pipeline.services.settle import seconds_until_settlement
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job, open_job, pause_job
+from pipeline.services.leaving import reinstate, remove, withdraw
+from pipeline.services.settling import seconds_until_settlement
+from pipeline.services.turns import MOST_DEFERRALS, acknowledge, defer
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -12,9 +12,14 @@ from pipeline.domain.errors import IllegalJobMove, JobNotFound
 from pipeline.models import Event
 from pipeline.selectors.jobs import jobs_of_company, read_job
 from pipeline.selectors.system import logs_of_system
-from pipeline.services.delete_draft import delete_draft
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.update_job import JobChanges, update_job
+from pipeline.services.jobs import (
+    JobChanges,
+    close_job,
+    delete_draft,
+    open_job,
+    pause_job,
+    update_job,
+)
 from tests.support import factories
 from tests.support.together import kinds, together
 

@@ -8,9 +8,8 @@ import pytest
 
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.models import Application
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.extend import extend_deadline
-from pipeline.services.lifecycle import close_job
+from pipeline.services.jobs import close_job
+from pipeline.services.turns import acknowledge, extend_deadline
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -15,9 +15,8 @@ from jobs.models import Company
 from pipeline.domain.errors import ExternalIdTaken, PersonErased
 from pipeline.line.turns import Turn
 from pipeline.models import Application, ApplicationReference, JobReference
-from pipeline.services import apply as module
-from pipeline.services.apply import Request
-from pipeline.services.references import change_application_reference, write_reference
+from pipeline.services import joining as module
+from pipeline.services.joining import Request, change_application_reference, write_reference
 from tests.support import factories
 from tests.support.callers import NEW_JOB, Caller, key_of
 from tests.support.together import (

@@ -10,8 +10,8 @@ import pytest
 
 from jobs.policies import Policy
 from pipeline.domain.errors import IllegalJobMove, JobNotFound
-from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import Posting, close_job, create_job, open_job, pause_job
+from pipeline.services.leaving import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

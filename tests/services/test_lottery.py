@@ -19,12 +19,10 @@ from pipeline.domain.errors import (
 from pipeline.domain.states import ReinstatementReason
 from pipeline.models import Application, Event
 from pipeline.selectors.applications import read_application
-from pipeline.services.defer import defer
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.reinstate import reinstate
-from pipeline.services.update_job import JobChanges, update_job
-from pipeline.services.verify import verify
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import JobChanges, close_job, open_job, pause_job, update_job
+from pipeline.services.joining import verify
+from pipeline.services.leaving import reinstate, withdraw
+from pipeline.services.turns import defer
 from tests.support import factories
 from tests.support.applicants import confirm, leave
 from tests.support.clock import database_now, let_time_pass

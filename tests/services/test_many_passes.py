@@ -10,15 +10,15 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.audit.replay import replay
+from pipeline.audit.verify import replay
 from pipeline.domain.errors import ClockMoving
-from pipeline.line import fill
+from pipeline.line import settle as fill
 from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application
-from pipeline.services.apply import apply
-from pipeline.services.defer import defer
-from pipeline.services.lifecycle import open_job, pause_job
-from pipeline.services.settle import seconds_until_settlement, settle, settle_next_due
+from pipeline.services.jobs import open_job, pause_job
+from pipeline.services.joining import apply
+from pipeline.services.settling import seconds_until_settlement, settle, settle_next_due
+from pipeline.services.turns import defer
 from tests.services.test_pass import passes_next
 from tests.support import factories
 from tests.support.applicants import leave

@@ -9,9 +9,8 @@ import pytest
 from applicants.models import Applicant
 from pipeline.audit.verify import verify_job
 from pipeline.domain.states import ReinstatementReason
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.reinstate import reinstate
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import reinstate, withdraw
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

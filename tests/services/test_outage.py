@@ -15,13 +15,13 @@ from django.db.models.functions import Now
 from pipeline.domain.states import EventType
 from pipeline.management.decay_worker import DecayWorker
 from pipeline.models import Application, Heartbeat
-from pipeline.services.extend import extend_deadline
 from pipeline.services.outage import (
     MOST_WAITS,
     extend_after_outage,
     watch_for_outage,
     watch_for_outage_as_chore,
 )
+from pipeline.services.turns import extend_deadline
 from tasks import registry
 from tasks.models import TaskWorker
 from tests.support import factories

@@ -10,12 +10,9 @@ import pytest
 from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove, NotPassable
 from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.models import Application
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.pass_next import pass_next
-from pipeline.services.pass_offer import pass_offer
-from pipeline.services.reinstate import reinstate
-from pipeline.services.remove import remove
+from pipeline.services.jobs import close_job, open_job, pause_job
+from pipeline.services.leaving import reinstate, remove
+from pipeline.services.turns import acknowledge, pass_next, pass_offer
 from tests.support import factories
 from tests.support.applicants import leave
 from tests.support.clock import let_time_pass

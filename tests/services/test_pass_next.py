@@ -7,10 +7,7 @@ from datetime import timedelta
 import pytest
 
 from pipeline.domain.errors import IllegalMove, NotPassable
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.defer import defer
-from pipeline.services.pass_next import MOST_ASKED
-from pipeline.services.preaccept import preaccept
+from pipeline.services.turns import MOST_ASKED, acknowledge, defer, preaccept
 from tests.services.test_pass import offered_first, passes, passes_next
 from tests.support import factories
 from tests.support.applicants import leave

@@ -16,9 +16,7 @@ from pipeline.domain.errors import (
     PlannedSeatsNotFound,
 )
 from pipeline.models import PlannedSeats
-from pipeline.services.cancel_seats import cancel_seats
-from pipeline.services.delete_draft import delete_draft
-from pipeline.services.lifecycle import close_job, open_job, pause_job
+from pipeline.services.jobs import cancel_seats, close_job, delete_draft, open_job, pause_job
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

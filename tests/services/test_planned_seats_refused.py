@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.domain.errors import PlanRefused, TooManyPlannedSeats
 from pipeline.models import PlannedSeats
-from pipeline.services import plan_seats as planning
-from pipeline.services.plan_seats import SeatPlan, plan_seats
+from pipeline.services import jobs as planning
+from pipeline.services.jobs import SeatPlan, plan_seats
 from tests.support import factories
 from tests.support.clock import database_now
 from tests.support.planned_seats import planned

@@ -13,11 +13,9 @@ from pipeline.domain.errors import IllegalMove, NotPreacceptable
 from pipeline.domain.states import Outcome
 from pipeline.line.event_log import logged_time
 from pipeline.models import Application
-from pipeline.services.defer import defer
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.preaccept import MOST_PREACCEPTANCES, preaccept
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job, open_job, pause_job
+from pipeline.services.leaving import remove, withdraw
+from pipeline.services.turns import MOST_PREACCEPTANCES, defer, preaccept
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -13,15 +13,13 @@ from applicants.models import Applicant
 from jobs.models import Job
 from jobs.policies import Policy
 from jobs.quiet_hours import time_outside_quiet_hours
+from pipeline.audit.receipts import opaque_rows
 from pipeline.domain.states import ReinstatementReason
 from pipeline.models import Application, Event
-from pipeline.receipts.opaque_log import opaque_rows
-from pipeline.services.defer import defer
-from pipeline.services.extend import extend_deadline
-from pipeline.services.reinstate import reinstate
-from pipeline.services.update_job import JobChanges, update_job
-from pipeline.services.verify import verify
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import JobChanges, update_job
+from pipeline.services.joining import verify
+from pipeline.services.leaving import reinstate, withdraw
+from pipeline.services.turns import defer, extend_deadline
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

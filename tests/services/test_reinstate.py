@@ -11,11 +11,9 @@ from pipeline.domain.errors import AcknowledgmentExpired, IllegalMove
 from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.line.event_log import logged_time
 from pipeline.models import Application, DecisionNote, Event
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.lifecycle import pause_job
-from pipeline.services.reinstate import reinstate
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import pause_job
+from pipeline.services.leaving import reinstate, remove, withdraw
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -15,11 +15,9 @@ from pipeline.domain.errors import (
 from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.models import Application
 from pipeline.privacy.erase import erase_person
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.lifecycle import close_job
-from pipeline.services.reinstate import reinstate
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import reinstate, remove, withdraw
+from pipeline.services.turns import acknowledge
 from tests.services.test_reinstate import give_back, miss
 from tests.support import factories
 from tests.support.clock import let_time_pass

@@ -8,7 +8,7 @@ from jobs.models import Company, Role
 from jobs.sandboxes import sandbox_of
 from pipeline.models import Event, WebhookEndpoint
 from pipeline.pages.access import COMPANY
-from pipeline.services.reset_sandbox import reset_sandbox
+from pipeline.services.sandboxes import reset_sandbox
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.callers import NEW_JOB, Caller, code_of, key_of

@@ -11,19 +11,18 @@ from django.test import Client
 from applicants.models import Applicant
 from jobs.models import Company
 from pipeline.audit.verify import verify_job
-from pipeline.decisions.carry_out import TASK
 from pipeline.domain.errors import SandboxFull, TooManyAdvances
 from pipeline.domain.states import Outcome
-from pipeline.imports.admit import count_rows_to_admit
+from pipeline.files.imports.admitting import count_rows_to_admit
 from pipeline.line import settle as line_settle
 from pipeline.models import Application, ClockAdvance, ImportRun
-from pipeline.pages.applicant.my_data import BUSY
+from pipeline.pages.applicant.data import BUSY
 from pipeline.privacy.erase import erase_person
-from pipeline.services import lifecycle
-from pipeline.services.delete_draft import delete_draft
-from pipeline.services.lifecycle import close_job
-from pipeline.services.remove import remove
-from tests.imports.files import as_csv, imported, people
+from pipeline.review.decisions import TASK
+from pipeline.services import jobs
+from pipeline.services.jobs import close_job, delete_draft
+from pipeline.services.leaving import remove
+from tests.files.imports.files import as_csv, imported, people
 from tests.support import factories
 from tests.support.applicants import applicant_browser
 from tests.support.decisions import made, states
@@ -38,7 +37,7 @@ MOST_EVENTS = 30
 @pytest.fixture
 def company(monkeypatch: pytest.MonkeyPatch) -> Company:
     monkeypatch.setattr(line_settle, "MOST_SANDBOX_EVENTS", MOST_EVENTS)
-    monkeypatch.setattr("pipeline.audit.reconciliation.MOST_SANDBOX_EVENTS", MOST_EVENTS)
+    monkeypatch.setattr("pipeline.audit.verify.MOST_SANDBOX_EVENTS", MOST_EVENTS)
     return sandbox()
 
 
@@ -57,7 +56,7 @@ def full(company: Company) -> tuple[UUID, list[Application]]:
 def behind(company: Company, monkeypatch: pytest.MonkeyPatch) -> tuple[UUID, list[Application]]:
     """Return a job that is still being settled up to a clock that was moved."""
     monkeypatch.setattr(line_settle, "MOST_INSTANTS", 1)
-    monkeypatch.setattr("pipeline.services.advance_clock.MOST_SLICES", 1)
+    monkeypatch.setattr("pipeline.services.sandboxes.MOST_SLICES", 1)
     policy = {"acknowledgment_window_seconds": HOUR, "max_decays": 0}
     found = line_with_offers(company, people=9, **policy)
     advance(company, 6 * HOUR)
@@ -143,7 +142,7 @@ def test_an_import_into_a_full_job_ends(full: tuple[UUID, list[Application]]) ->
 
 
 def test_a_clock_is_moved_only_so_often(company: Company, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.services.advance_clock.MOST_ADVANCES", 2)
+    monkeypatch.setattr("pipeline.services.sandboxes.MOST_ADVANCES", 2)
     factories.job(company_id=company.id)
     last = [advance(company, 1) for _ in range(2)][-1]
 
@@ -156,7 +155,7 @@ def test_a_clock_is_moved_only_so_often(company: Company, monkeypatch: pytest.Mo
 
 
 def test_a_sandbox_has_few_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle, "MOST_SANDBOX_JOBS", 2)
+    monkeypatch.setattr(jobs, "MOST_SANDBOX_JOBS", 2)
     company = sandbox()
     for _ in range(2):
         factories.job(company_id=company.id)
@@ -166,7 +165,7 @@ def test_a_sandbox_has_few_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_deleted_draft_makes_room_for_another_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle, "MOST_SANDBOX_JOBS", 1)
+    monkeypatch.setattr(jobs, "MOST_SANDBOX_JOBS", 1)
     company = sandbox()
     draft = factories.job(company_id=company.id, open_now=False)
     delete_draft(job_id=draft, actor=factories.RECRUITER)

@@ -6,13 +6,13 @@ import pytest
 
 from pipeline.line import settle as line_settle
 from pipeline.line.locked_job import LockedJob
-from pipeline.services.settle import (
+from pipeline.services.leaving import withdraw
+from pipeline.services.settling import (
     SettlingFailed,
     seconds_until_settlement,
     settle,
     settle_next_due,
 )
-from pipeline.services.withdraw import withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -17,14 +17,11 @@ from pipeline.domain.errors import (
 )
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.apply import apply
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.remove import remove
-from pipeline.services.rename import rename
-from pipeline.services.settle import seconds_until_settlement
-from pipeline.services.verify import verify
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import close_job, open_job, pause_job, rename
+from pipeline.services.joining import apply, verify
+from pipeline.services.leaving import remove, withdraw
+from pipeline.services.settling import seconds_until_settlement
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
-from pipeline.services.verify import verify_applications_of
+from pipeline.services.joining import verify_applications_of
 from tests.services.test_verify import A_DAY, unverified
 from tests.support import factories
 from tests.support.clock import let_time_pass

@@ -11,9 +11,8 @@ from django.db import OperationalError
 from django.db.models import F
 
 from pipeline.models import Application, Heartbeat
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.extend import extend_deadline
 from pipeline.services.outage import WEB, extend_after_outage, watch_for_outage
+from pipeline.services.turns import acknowledge, extend_deadline
 from tests.services.test_outage import DAY, HOUR, site_ran_until_now, stand_still, time_left
 from tests.support import factories
 from tests.support.clock import let_time_pass

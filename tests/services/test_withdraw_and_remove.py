@@ -10,8 +10,7 @@ import pytest
 from pipeline.domain.errors import ApplicationNotFound, IllegalMove
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import DecisionNote
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import remove, withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound

@@ -24,12 +24,10 @@ from pipeline.models import (
     WebhookAttempt,
     WebhookDelivery,
 )
-from pipeline.services.contest import contest
-from pipeline.services.job_templates import keep_job_template
-from pipeline.services.lifecycle import pause_job
-from pipeline.services.references import change_application_reference
-from pipeline.services.remove import remove
-from pipeline.services.update_job import JobChanges, update_job
+from pipeline.services.contests import contest
+from pipeline.services.jobs import JobChanges, keep_job_template, pause_job, update_job
+from pipeline.services.joining import change_application_reference
+from pipeline.services.leaving import remove
 from pipeline.webhooks.endpoints import create_webhook_endpoint, send_test_to_endpoint
 from tasks.scheduling.schedules import create_schedule
 from tests.support import background_tasks, factories

@@ -10,9 +10,8 @@ from applicants.browser import KEY
 from applicants.models import Applicant
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import remove, withdraw
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 
 

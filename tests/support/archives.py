@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management import call_command
 
-from pipeline.services.lifecycle import close_job
+from pipeline.services.jobs import close_job
 from tests.support import factories
 from tests.support.clock import let_time_pass
 

@@ -9,10 +9,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from jobs.models import Company
-from pipeline.background.start import TaskRequest, start_tasks
+from pipeline.work.start import TaskRequest, start_tasks
 from tasks.enqueue import enqueue
-from tasks.models import Task
-from tasks.models.statuses import Status
+from tasks.models import Status, Task
 
 MEMBER = "member:01a20067-f797-756d-b038-6ee358443f86"
 ERROR = {

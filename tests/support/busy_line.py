@@ -14,18 +14,11 @@ from pipeline.domain.contests import REASONS_OF, ContestAnswer
 from pipeline.domain.errors import LineError
 from pipeline.domain.states import Outcome, ReinstatementReason
 from pipeline.models import Application, Contest
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
-from pipeline.services.defer import defer
-from pipeline.services.lifecycle import open_job, pause_job
-from pipeline.services.pass_next import pass_next
-from pipeline.services.pass_offer import pass_offer
-from pipeline.services.preaccept import preaccept
-from pipeline.services.reinstate import reinstate
-from pipeline.services.remove import remove
-from pipeline.services.verify import verify
-from pipeline.services.withdraw import withdraw
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.jobs import open_job, pause_job
+from pipeline.services.joining import verify
+from pipeline.services.leaving import reinstate, remove, withdraw
+from pipeline.services.turns import acknowledge, defer, pass_next, pass_offer, preaccept
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
-from pipeline.services.contest import contest
-from pipeline.services.remove import remove
+from pipeline.services.contests import contest
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.callers import Caller, key_of, signed_in
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID, uuid4
 
-from pipeline.decisions.make import make_decision
 from pipeline.domain.states import Outcome
 from pipeline.models import Event, PendingDecision
+from pipeline.review.decisions import make_decision
 from tests.support import factories
 from tests.support.applicants import named
 

@@ -13,10 +13,9 @@ from jobs.models import Company, Job, User
 from jobs.policies import Policy
 from pipeline.domain.states import SYSTEM, Actor, ActorKind
 from pipeline.models import Application, Event
-from pipeline.services.apply import apply
-from pipeline.services.lifecycle import Posting, create_job
-from pipeline.services.settle import settle_next_due
-from pipeline.services.update_job import JobChanges, update_job
+from pipeline.services.jobs import JobChanges, Posting, create_job, update_job
+from pipeline.services.joining import apply
+from pipeline.services.settling import settle_next_due
 
 RECRUITER = Actor(ActorKind.COMPANY, uuid7())
 """Someone who acts for a company."""

@@ -9,8 +9,8 @@ import pytest
 
 from jobs.models import Company
 from pipeline.models import Application, Event
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import let_time_pass
 

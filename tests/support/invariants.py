@@ -10,7 +10,7 @@ from uuid import UUID
 
 from jobs.models import Job
 from pipeline.audit.verify import verify_job
-from pipeline.line import fill
+from pipeline.line import settle
 from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Application, Event, PlannedSeats
 from tests.support.clock import database_now
@@ -105,7 +105,7 @@ def _walk_is_unfinished(job: Job) -> bool:
     at = last.at - timedelta(seconds=job.clock_offset_seconds)
     made = passed.filter(at=last.at).count()
     due = job.next_due_at <= max(at, database_now() if job.is_test else at)
-    return due and made >= fill.MOST_PASSES
+    return due and made >= settle.MOST_PASSES
 
 
 def _log_is_whole(job: Job, log: list[Event]) -> None:

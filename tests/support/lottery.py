@@ -11,9 +11,9 @@ import pytest
 
 from jobs.policies import Policy
 from pipeline.domain import draw as rule
-from pipeline.line import draw as drawing
+from pipeline.line import settle as drawing
 from pipeline.models import Application, Event
-from pipeline.services.lifecycle import Posting, create_job, pause_job
+from pipeline.services.jobs import Posting, create_job, pause_job
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 

@@ -150,7 +150,7 @@ def serve_everywhere(reached: list[str]) -> None:
 
 def connect(server: NameServer, reached: list[str]) -> dict[str, tuple[str, list[str], int]]:
     """Send two requests to each name: the last failure, the addresses reached, the queries."""
-    from pipeline.webhooks.client import Outgoing, WebhookClient
+    from pipeline.outgoing.client import Outgoing, WebhookClient
 
     found = {}
     for name in ANSWERS:

@@ -11,7 +11,7 @@ import django
 
 django.setup()
 
-from pipeline.limits import idempotency  # noqa: E402
+from pipeline.web import idempotency  # noqa: E402
 from tests.support.callers import Caller  # noqa: E402
 
 

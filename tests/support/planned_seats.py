@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from pipeline.models import PlannedSeats
-from pipeline.services.plan_seats import SeatPlan, plan_seats
+from pipeline.services.jobs import SeatPlan, plan_seats
 from tests.support import factories
 from tests.support.clock import database_now
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from applicants.models import Applicant, Device
-from pipeline.push.devices import add_device
+from pipeline.notifications.devices import add_device
 from tests.support.receiver import Received
 
 SITE_KEY = b"\7" * 32

@@ -13,12 +13,17 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from jobs.models import Job
-from pipeline.audit.replay import replay
+from pipeline.audit.receipts import (
+    FIRST_DIGEST,
+    extended_opaque_digest,
+    opaque_rows,
+    public_receipt_keys,
+    receipt_facts,
+    sign_receipt_with_key,
+)
+from pipeline.audit.verify import replay
 from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Application, Event
-from pipeline.receipts.keys import public_receipt_keys, sign_receipt_with_key
-from pipeline.receipts.opaque_log import FIRST_DIGEST, extended_opaque_digest, opaque_rows
-from pipeline.receipts.receipt import receipt_facts
 from pipeline.selectors.applications import SeenApplication
 from tests.support.environment import ROOT
 

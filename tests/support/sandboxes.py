@@ -8,7 +8,7 @@ from uuid import UUID
 from jobs.models import Company
 from jobs.sandboxes import find_or_create_sandbox
 from pipeline.models import Application, ClockAdvance
-from pipeline.services.advance_clock import advance_clock
+from pipeline.services.sandboxes import advance_clock
 from tests.support import factories
 
 HOUR, DAY = 3_600, 86_400

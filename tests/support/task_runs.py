@@ -10,8 +10,7 @@ from django.db.models.functions import Now
 from tasks import registry
 from tasks.context import Context
 from tasks.errors import Discard, Fatal, Retry
-from tasks.models import Task
-from tasks.models.statuses import Status
+from tasks.models import Status, Task
 
 
 def run_due_tasks(*keys: str) -> list[str]:

@@ -6,10 +6,9 @@ from uuid import UUID
 
 from jobs.models import Company
 from pipeline.domain.states import Outcome
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
-from pipeline.stats.job_week import Week
+from pipeline.figures.series import Week
+from pipeline.services.leaving import remove, withdraw
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 

@@ -11,9 +11,14 @@ from django.db import connection
 from tasks import control, dead_letters, errors
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskPause
-from tasks.sql.queues import PARK, UNPARK
-from tasks.stats.owner import owner_depth, owner_oldest_age_seconds, owner_task_counts
-from tasks.stats.site import site_depth, site_paused_types
+from tasks.sql.running import PARK, UNPARK
+from tasks.stats import (
+    owner_depth,
+    owner_oldest_age_seconds,
+    owner_task_counts,
+    site_depth,
+    site_paused_types,
+)
 from tests.tasks.claims import claimer
 from tests.tasks.seen import status, task
 

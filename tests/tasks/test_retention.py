@@ -10,7 +10,7 @@ from django.db import connection
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent
 from tasks.retention import remove_tasks_after_retention
-from tasks.stats.site import (
+from tasks.stats import (
     site_backlog,
     site_depth,
     site_ended_runs,

@@ -8,7 +8,7 @@ import pytest
 
 from tasks import registry
 from tasks.errors import UnknownType
-from tasks.models.statuses import Status
+from tasks.models import Status
 from tasks.payloads import HIDDEN, hide_payload_secrets, redact_payload, secrets_in_payload
 from tasks.retry import Backoff, decide_retry
 from tests.house.files import name_of, python_files

@@ -14,12 +14,10 @@ from jobs.models import Company
 from pipeline.api.openapi.document import document
 from pipeline.domain.states import Actor, ActorKind
 from pipeline.models import WebhookDelivery
-from pipeline.services.defer import defer
-from pipeline.services.pass_next import pass_next
-from pipeline.services.plan_seats import SeatPlan, plan_seats
-from pipeline.services.preaccept import preaccept
+from pipeline.services.jobs import SeatPlan, plan_seats
+from pipeline.services.turns import defer, pass_next, preaccept
 from pipeline.webhooks.endpoints import send_test_to_endpoint
-from pipeline.webhooks.types import TEST, TYPES
+from pipeline.webhooks.queue import TEST, TYPES
 from tasks.enqueue import enqueue
 from tests.support import factories
 from tests.support.callers import key_of

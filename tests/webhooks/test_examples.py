@@ -16,9 +16,12 @@ import pytest
 
 from jobs.models import Company
 from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import send_test_to_endpoint
-from pipeline.webhooks.redeliver import redeliver_one_webhook
-from pipeline.webhooks.signing import new_webhook_signing_secret, webhook_signatures
+from pipeline.webhooks.endpoints import (
+    new_webhook_signing_secret,
+    redeliver_one_webhook,
+    send_test_to_endpoint,
+    webhook_signatures,
+)
 from tests.support.environment import ROOT
 from tests.support.tools import needed_tool
 from tests.support.webhooks import endpoint, only_delivery

@@ -17,11 +17,10 @@ from django.db import connection
 
 from jobs.models import Company
 from pipeline.models import WebhookEndpoint
-from pipeline.webhooks import client
+from pipeline.outgoing import client
 from pipeline.webhooks import deliver as runs
-from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.deliver import OvertimeTurn, deliver_due_webhooks
 from pipeline.webhooks.endpoints import MOST_ENDPOINTS
-from pipeline.webhooks.overtime import OvertimeTurn
 from tests.support import factories
 from tests.support.receiver import Receiver, reply
 from tests.support.together import started

@@ -14,8 +14,8 @@ GROWTH = """
 import django, sys, time
 from concurrent.futures import ThreadPoolExecutor
 django.setup()
-from pipeline.webhooks.client import _limit_memory_of_webhook_clients
-from pipeline.webhooks.network import RESOLVERS
+from pipeline.outgoing.client import _limit_memory_of_webhook_clients
+from pipeline.outgoing.client import RESOLVERS
 
 def megabytes():
     return int(open("/proc/self/statm").read().split()[0]) * 4_096 / 2**20
@@ -57,7 +57,7 @@ def test_control_unbounded_they_would_take_more_than_a_task_may() -> None:
 FILES = """
 import django, resource, sys
 django.setup()
-from pipeline.webhooks.client import allow_webhook_connections
+from pipeline.outgoing.client import allow_webhook_connections
 
 _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, min(hard, int(sys.argv[1]))))

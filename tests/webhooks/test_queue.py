@@ -15,18 +15,19 @@ import pytest
 from jobs.models import Company
 from pipeline.domain.states import EventType
 from pipeline.line import lock
-from pipeline.line.round_trips import fetch_in_one_trip
+from pipeline.line.lock import fetch_in_one_trip
 from pipeline.models import Event, WebhookDelivery, WebhookEndpoint
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
 from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import change_webhook_endpoint, rotate_endpoint_secret
 from pipeline.webhooks.queue import (
     DELIVER,
     QUEUE,
+    TYPES,
     queue_webhooks_of_events,
     wake_webhook_queue,
+    webhook_type_of,
 )
-from pipeline.webhooks.types import TYPES, webhook_type_of
 from tasks.models import Task, TaskType
 from tests.support import factories
 from tests.support.round_trips import round_trips_of

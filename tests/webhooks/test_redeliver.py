@@ -17,10 +17,11 @@ from pipeline.domain.errors import (
 )
 from pipeline.models import WebhookDelivery
 from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import change_webhook_endpoint, send_test_to_endpoint
-from pipeline.webhooks.redeliver import (
+from pipeline.webhooks.endpoints import (
+    change_webhook_endpoint,
     redeliver_failed_webhooks,
     redeliver_one_webhook,
+    send_test_to_endpoint,
     start_redelivering_webhooks,
 )
 from tests.support.receiver import Receiver

@@ -11,16 +11,14 @@ import standardwebhooks
 
 from pipeline.models import WebhookEndpoint
 from pipeline.webhooks.endpoints import (
-    create_webhook_endpoint,
-    reencrypt_endpoint_secrets,
-    rotate_endpoint_secret,
-)
-from pipeline.webhooks.signing import (
     SecretUnreadable,
+    create_webhook_endpoint,
     decrypt_webhook_signing_secret,
     encrypt_webhook_signing_secret,
     is_webhook_signing_secret_readable,
     new_webhook_signing_secret,
+    reencrypt_endpoint_secrets,
+    rotate_endpoint_secret,
     webhook_signatures,
 )
 from tests.support import factories

@@ -11,7 +11,7 @@ from django.db.models import Max
 
 from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookTaskPlace
-from pipeline.webhooks.task_events import queue_webhooks_of_task_events
+from pipeline.webhooks.queue import queue_webhooks_of_task_events
 from tasks.enqueue import enqueue
 from tasks.models import Task, TaskEvent
 from tests.support.waiting import PATIENCE_SECONDS

@@ -10,8 +10,7 @@ import pytest
 from jobs.models import Company
 from pipeline.line.event_log import logged_time
 from pipeline.models import WebhookDelivery
-from pipeline.services.defer import defer
-from pipeline.services.preaccept import preaccept
+from pipeline.services.turns import defer, preaccept
 from tests.support import factories
 from tests.support.clock import database_now
 from tests.support.webhooks import endpoint, queue_all

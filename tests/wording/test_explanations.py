@@ -10,13 +10,13 @@ import pytest
 
 from jobs.policies import DAY, Policy
 from pipeline.domain.states import EventType, Outcome, Status
-from pipeline.wording.ending_words import ENDING_WORDS
+from pipeline.wording.events import ENDING_WORDS
 from pipeline.wording.explanations import (
     ExplainedStanding,
     explain_doing_nothing,
     explain_line,
 )
-from pipeline.wording.moved_positions import PlaceChange, explain_moved_position
+from pipeline.wording.status import PlaceChange, explain_moved_position
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.wording.forecasts import describe_accuracy_of_forecasts, describe_forecast_wait
+from pipeline.wording.status import describe_accuracy_of_forecasts, describe_forecast_wait
 
 HOUR, DAY = 3_600, 86_400
 

@@ -26,15 +26,19 @@ from pipeline.domain.states import (
     ReinstatementReason,
 )
 from pipeline.line.event_log import logged_time
-from pipeline.wording.contest_words import CONTEST_REASON_WORDS
-from pipeline.wording.event_words import words_of_event
+from pipeline.wording.events import (
+    ACCEPT_UNTIL,
+    CONTEST_REASON_WORDS,
+    NOT_BEFORE,
+    PASS_NEXT,
+    words_of_event,
+)
 from pipeline.wording.sentences import (
     AFTER_REMOVAL,
     SENTENCES,
     Reader,
     sentence,
 )
-from pipeline.wording.wish_words import ACCEPT_UNTIL, NOT_BEFORE, PASS_NEXT
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)

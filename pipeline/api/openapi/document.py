@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
+from inspect import cleandoc
 from typing import Any
 
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ComponentRegistry
+
+from jobs.models import Role, Scope
+from pipeline.api.openapi import fields  # noqa: F401, its classes are found by being there
+from pipeline.api.openapi.answers import Answers
 from pipeline.api.openapi.examples import example_of
-from pipeline.api.openapi.schemas import Schema, Tag
+from pipeline.api.openapi.parameters import IDEMPOTENCY_KEY, IF_NONE_MATCH, PATHS
+from pipeline.api.openapi.schemas import OPERATION, Operation, Schema, Tag
 from pipeline.api.openapi.webhooks import add_webhooks_to_document
+from pipeline.api.v1.fields import Text
+from pipeline.domain.permissions import RULES, Action
 
 METHODS = ("get", "put", "post", "patch", "delete")
 
@@ -90,3 +100,153 @@ def _document_links(result: Schema, given: str) -> Iterator[tuple[str, Schema]]:
         if asked and set(asked) <= follows.keys():
             values = {name: f"$response.body#{follows[name]}" for name in asked}
             yield other["operationId"], {"operationId": other["operationId"], "parameters": values}
+
+
+# Selection of the document's paths: all that respond with our JSON.
+
+
+Endpoint = tuple[str, str, str, Any]
+
+PREFIX = "/api/v1/"
+
+
+def described_paths(endpoints: list[Endpoint]) -> list[Endpoint]:
+    """Return the endpoints of the versioned API, except the documentation's own."""
+    return [
+        each
+        for each in endpoints
+        if each[0].startswith(PREFIX) and not getattr(each[3].cls, "documents", False)
+    ]
+
+
+# Security requirements in OpenAPI, made from the table of permissions.
+
+
+_MEMBERS = {
+    Role.VIEWER: "a member's",
+    Role.RECRUITER: "a recruiter's or owner's",
+    Role.OWNER: "an owner's",
+}
+
+
+def security_of_action(action: Action) -> list[dict[str, list[str]]]:
+    """Return the accepted credentials. An empty entry means that none is needed."""
+    rule = RULES[action]
+    found: list[dict[str, list[str]]] = [{}] if rule.public else []
+    if rule.scope:
+        found.append({"apiKey": [rule.scope.value]})
+    if rule.applicant:
+        found.append({"applicantToken": []})
+    if rule.portal:
+        found.append({"portalToken": []})
+    return [*found, {"session": []}] if rule.role or rule.applicant else found
+
+
+def _scopes_in_words(scope: Scope) -> str:
+    return "`read` or `write`" if scope is Scope.READ else f"`{scope.value}`"
+
+
+def security_of_action_in_words(action: Action) -> str:
+    """Return who may take an action, as a sentence without a full stop."""
+    rule = RULES[action]
+    if rule.public:
+        return "Anyone, with or without a credential"
+    applicant = "The applicant, with their token or session"
+    applicant += " or a portal token" if rule.portal else ""
+    if rule.role is None:
+        return (
+            applicant
+            if rule.scope is None
+            else f"The company, with a key of scope {_scopes_in_words(rule.scope)}"
+        )
+    session = f"{_MEMBERS[rule.role]} session"
+    if rule.scope is None:
+        return f"The company, with {session}; not with a key"
+    company = f"company, with a key of scope {_scopes_in_words(rule.scope)} or {session}"
+    if rule.applicant:
+        return f"{applicant}; and the {company}"
+    return f"The {company}"
+
+
+# OpenAPI operations, built from the descriptions of the views' methods.
+
+
+class NotDescribed(Exception):
+    """A view's method has no description for clients."""
+
+
+class Inspector(AutoSchema):
+    """Builder of one operation: the summary from the docstring, the rest from `describes`."""
+
+    def get_operation(
+        self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
+    ) -> Schema:
+        """Return the operation of a method. Raises NotDescribed."""
+        self.registry, self.path, self.path_regex = registry, path, path_regex
+        self.path_prefix, self.method = path_prefix, method.upper()
+        handler = getattr(self.view, method.lower())
+        operation: Operation | None = getattr(handler, OPERATION, None)
+        if operation is None:
+            raise NotDescribed(f"{method} {path} lacks @describes")
+        words = cleandoc(handler.__doc__ or "")
+        first_line = words.partition("\n")[0]
+        who = f"**Who:** {security_of_action_in_words(operation.action)}."
+        written: Schema = {
+            "operationId": operation.name,
+            "tags": [operation.tag.value],
+            "summary": first_line.partition(": ")[0].partition(". ")[0].rstrip("."),
+            "description": "\n\n".join(text for text in (words, operation.about, who) if text),
+            "security": security_of_action(operation.action),
+            "parameters": self._parameters_of(operation),
+        }
+        if operation.takes or operation.bodies:
+            written["requestBody"] = self._body(operation)
+        written["responses"] = Answers(self.registry).answers_of(operation, self.method, self.path)
+        return written
+
+    def _parameters_of(self, operation: Operation) -> list[Schema]:
+        names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+        in_path = [
+            each | {"description": PATHS[each["name"]]}
+            for each in self._resolve_path_parameters(names)
+        ]
+        rest = [*operation.parameters]
+        if operation.tagged:
+            rest.append(IF_NONE_MATCH)
+        if self.method == "POST":
+            rest.append(IDEMPOTENCY_KEY)
+        return in_path + [
+            {
+                "name": parameter.name,
+                "in": parameter.where,
+                "description": parameter.about,
+                "schema": parameter.schema,
+                "required": parameter.required,
+                **({"deprecated": True} if parameter.deprecated else {}),
+                **parameter.more,
+            }
+            for parameter in rest
+        ]
+
+    def _body(self, operation: Operation) -> Schema:
+        kinds = {media: {"schema": schema} for media, schema in operation.bodies.items()}
+        if not operation.takes:
+            return {"content": kinds, "required": True}
+        refs = [self.resolve_serializer(each(), "request").ref for each in operation.takes]
+        schema = refs[0] if len(refs) == 1 else {"anyOf": refs}
+        required = all(
+            any(field.required for field in shape().fields.values()) for shape in operation.takes
+        )
+        return {"content": {operation.media: {"schema": schema}} | kinds, "required": required}
+
+    def _insert_field_validators(self, field: Any, schema: Schema) -> None:
+        """Add a field's bounds to its schema. Our own patterns already allow for blanks."""
+        super()._insert_field_validators(field, schema)
+        if isinstance(field, Text) and "oneOf" in schema:
+            schema.update(schema.pop("oneOf")[0])
+
+    def _map_basic_serializer(self, serializer: Any, direction: Any) -> Schema:
+        """Return the schema of a request's object. It allows no unknown fields."""
+        schema = super()._map_basic_serializer(serializer, direction)
+        together = getattr(serializer, "together", {})
+        return schema | {"additionalProperties": False} | together

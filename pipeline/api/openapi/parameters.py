@@ -12,10 +12,10 @@ from pipeline.api.openapi.schemas import (
     choices_schema,
     integer_schema,
 )
-from pipeline.api.pagination import DEFAULT_LIMIT, MOST
-from pipeline.api.parameters import LARGEST, LONGEST_SEARCH
+from pipeline.api.parameters import DEFAULT_LIMIT, LARGEST, LONGEST_SEARCH, MOST
 from pipeline.domain.states import EventType, Outcome
 from pipeline.domain.states import Status as LineStatus
+from pipeline.figures.idle_seats import MOST_WEEKS, USUAL_WEEKS
 from pipeline.integrations.request_log import StatusClass
 from pipeline.models import (
     EXTERNAL_ID_LENGTH,
@@ -23,11 +23,10 @@ from pipeline.models import (
     METADATA_VALUE_LENGTH,
     WebhookDelivery,
 )
-from pipeline.selectors.contests import ContestState
 from pipeline.selectors.job_applications import ORDERS
-from pipeline.stats.idle_seats import MOST_WEEKS, USUAL_WEEKS
-from pipeline.webhooks.types import TEST, TYPES
-from tasks.models.statuses import Status
+from pipeline.selectors.review import ContestState
+from pipeline.webhooks.queue import TEST, TYPES
+from tasks.models import Status
 
 
 def describe_names_parameter(name: str, about: str, names: Iterable[str]) -> Parameter:

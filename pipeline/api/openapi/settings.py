@@ -64,7 +64,7 @@ def spectacular_settings(session_cookie: str) -> dict[str, Any]:
         "SERVE_URLCONF": "pipeline.urls",
         "SORT_OPERATIONS": True,
         "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-        "PREPROCESSING_HOOKS": ["pipeline.api.openapi.paths.described_paths"],
+        "PREPROCESSING_HOOKS": ["pipeline.api.openapi.document.described_paths"],
         "POSTPROCESSING_HOOKS": ["pipeline.api.openapi.document.finish_document"],
         "APPEND_COMPONENTS": {"securitySchemes": security},
         "SWAGGER_UI_DIST": "SIDECAR",

@@ -9,15 +9,15 @@ from uuid import UUID
 from drf_spectacular.plumbing import ComponentRegistry
 
 from jobs.models import JobStatus
+from pipeline.api.openapi.fields import Types
 from pipeline.api.openapi.schemas import Schema, Tag
-from pipeline.api.openapi.types import Types
 from pipeline.api.v1.outputs import Count, Hash
 from pipeline.domain.states import EventType, Outcome, Status
-from pipeline.webhooks.types import TEST, TYPES, TYPES_OF_TASK_EVENT
+from pipeline.webhooks.queue import TEST, TYPES, TYPES_OF_TASK_EVENT
 
 
 class ApplicationEventWishes(TypedDict, total=False):
-    """What an event of an application has only while it applies."""
+    """Fields that an event of an application has only while they apply."""
 
     planned_seats_id: UUID
     accepted_until: datetime
@@ -40,7 +40,7 @@ class ApplicationEventData(ApplicationEventWishes):
 
 
 class JobEventPlan(TypedDict, total=False):
-    """What an event of a job has only if it was planned."""
+    """Fields that an event of a job has only if it was planned."""
 
     planned_seats_id: UUID
 
@@ -76,7 +76,7 @@ class TestEventData(TypedDict):
 
 
 class WebhookOfSandbox(TypedDict, total=False):
-    """What only the webhooks of a sandbox have."""
+    """Fields that only the webhooks of a sandbox have."""
 
     test: Annotated[bool, ("const", True)]
 

@@ -12,18 +12,15 @@ from rest_framework.response import Response
 from jobs.keys import MOST_KEY_DAYS, api_keys_of, create_api_key, revoke_api_key
 from jobs.models import NAME_LENGTH as KEY_NAME_LENGTH
 from jobs.models import USUAL_SCOPES, ApiKey, Scope
-from pipeline.api.access import authorize_company
-from pipeline.api.auth import require_recent_authentication
-from pipeline.api.callers import caller_of
+from pipeline.api.auth import authorize_company, caller_of, require_recent_authentication
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import page_cursor_id, page_limit, paginated
+from pipeline.api.parameters import page_cursor_id, page_limit, paginated
 from pipeline.api.v1.fields import Choice, Choices, Name, Nothing, Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.permissions import Action
-from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.page import Page
+from pipeline.selectors.pages import Page, encode_cursor
 
 
 class ApiKeyIn(Shape):

@@ -11,20 +11,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from applicants.models import Applicant
-from pipeline.api.access import (
+from pipeline.api.auth import (
+    Caller,
+    CompanyCaller,
     authorize_company,
     authorize_person,
+    caller_of,
     company_in_view,
     visible_applicant,
 )
-from pipeline.api.callers import Caller, CompanyCaller, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body, endpoint_page_answer
 from pipeline.api.openapi.parameters import EXPAND_DECISION, PAGED, WITH_ADDRESS, fields_parameter
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import page_cursor_id, page_limit
-from pipeline.api.parameters import address_parameter
+from pipeline.api.parameters import address_parameter, page_cursor_id, page_limit
 from pipeline.api.throttles import check_throttle
-from pipeline.api.v1.applications.outputs import ApplicationOut, applications_out
+from pipeline.api.v1.applications.shapes import ApplicationOut, applications_out
 from pipeline.api.v1.fields import Shape, Whole
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import ApplicantNotFound
@@ -37,7 +38,7 @@ from pipeline.integrations.portal_tokens import (
     grant_portal_token,
 )
 from pipeline.selectors.applications import applications_of
-from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.people import people_with_address, person_known_to, read_person
 
 

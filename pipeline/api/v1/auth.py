@@ -14,18 +14,16 @@ from applicants.addresses import EMAIL_LENGTH
 from applicants.codes import digits_of_code, send_code
 from applicants.sign_in import sign_in_by_code
 from applicants.tokens import revoke_token_of_applicant
-from pipeline.api.access import authorize_person
-from pipeline.api.callers import caller_of, requester_of
+from pipeline.api.auth import authorize_person, caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
-from pipeline.api.errors import WrongCode
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problem_types import NOT_AUTHENTICATED
+from pipeline.api.problems import NOT_AUTHENTICATED, WrongCode
 from pipeline.api.throttles import check_client_throttle, check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut
 from pipeline.domain.permissions import Action
-from pipeline.services.verify import verify_applications_of
-from pipeline.web.client_address import client_address
+from pipeline.services.joining import verify_applications_of
+from pipeline.web.addresses import client_address
 
 
 class CodeRequestIn(Shape):

@@ -11,8 +11,7 @@ from rest_framework.response import Response
 
 from jobs.companies import read_company
 from jobs.models import Company, Scope
-from pipeline.api.access import authorize_company
-from pipeline.api.callers import CompanyCaller, caller_of
+from pipeline.api.auth import CompanyCaller, authorize_company, caller_of
 from pipeline.api.endpoint import Endpoint
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.domain.permissions import Action

@@ -9,20 +9,18 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import authorize_company, own_job
-from pipeline.api.callers import caller_of
+from pipeline.api.auth import authorize_company, caller_of, own_job
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import OF_WEEKS
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import integer_parameter, zone_parameter
-from pipeline.api.problem_types import LOG_ARCHIVED
+from pipeline.api.problems import LOG_ARCHIVED
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.reports import IdleSeatsOut
-from pipeline.audit.heavy_reads import turn_for_heavy_read
+from pipeline.audit.verify import turn_for_heavy_read
 from pipeline.domain.permissions import Action
-from pipeline.selectors.jobs import read_job
-from pipeline.stats.idle_seats import (
+from pipeline.figures.idle_seats import (
     MOST_EVENTS,
     MOST_WEEKS,
     USUAL_WEEKS,
@@ -32,6 +30,7 @@ from pipeline.stats.idle_seats import (
     idle_seats_of_company,
     idle_seats_of_job,
 )
+from pipeline.selectors.jobs import read_job
 
 _ABOUT = (
     "In seconds times seats, while a job is open or paused. The losses are `missed` (offered to"

@@ -12,19 +12,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.models import JobStatus
-from pipeline.api.access import own_job
-from pipeline.api.callers import caller_of
+from pipeline.api.auth import caller_of, own_job
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import page_cursor_place, page_limit, paginated
-from pipeline.api.parameters import refuse_parameter
+from pipeline.api.parameters import page_cursor_place, page_limit, paginated, refuse_parameter
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.outputs import Count, PageOf
 from pipeline.domain.permissions import Action
+from pipeline.figures.reports import read_report, read_reports
 from pipeline.models import WeeklyReport
-from pipeline.reports.read import read_report, read_reports
-from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.pages import encode_cursor
 
 
 class SpreadOut(TypedDict):

@@ -10,18 +10,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.keys import api_key_of
-from pipeline.api.access import authorize_company
-from pipeline.api.callers import caller_of
+from pipeline.api.auth import authorize_company, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_page_answer
 from pipeline.api.openapi.parameters import PAGED, STATUS_CLASS
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import page_cursor_number, page_limit, paginated
-from pipeline.api.parameters import choice_parameter
+from pipeline.api.parameters import choice_parameter, page_cursor_number, page_limit, paginated
 from pipeline.api.v1.outputs import Count, PageOf
 from pipeline.domain.permissions import Action
 from pipeline.integrations.request_log import StatusClass, logged_requests_of_key
 from pipeline.models import RequestRecord
-from pipeline.selectors.cursors import encode_cursor
+from pipeline.selectors.pages import encode_cursor
 
 ABOUT = (
     "Kept for seven days. A request appears within about a second; one that is missing was"

@@ -10,19 +10,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.errors import CompanyNotFound
-from pipeline.api.access import authorize_company
-from pipeline.api.callers import CompanyCaller, caller_of
+from pipeline.api.auth import CompanyCaller, authorize_company, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problem_types import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX, NOT_FOUND
+from pipeline.api.problems import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX, NOT_FOUND
 from pipeline.api.v1.fields import Shape, Text, Whole
 from pipeline.domain.errors import NotASandbox
 from pipeline.domain.permissions import Action
-from pipeline.line.company_clock import read_company_clock
+from pipeline.line.clock import read_company_clock
 from pipeline.selectors.sandboxes import sandbox_events_since
-from pipeline.services.advance_clock import MOST_SECONDS, advance_clock, jobs_behind_clock
-from pipeline.services.reset_sandbox import reset_sandbox
+from pipeline.services.sandboxes import (
+    MOST_SECONDS,
+    advance_clock,
+    jobs_behind_clock,
+    reset_sandbox,
+)
 
 
 class ClockAdvanceIn(Shape):

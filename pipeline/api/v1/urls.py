@@ -8,30 +8,26 @@ from pipeline.api.v1 import (
     applicants,
     auth,
     companies,
+    events,
     idle_seats,
+    line,
     reports,
     requests,
     sandbox,
+    schedules,
+    webhooks,
 )
-from pipeline.api.v1.applications import (
-    contests,
-    decisions,
-    emails,
-    import_file,
-    receipts,
-    wishes,
-)
-from pipeline.api.v1.applications import lists as application_lists
+from pipeline.api.v1 import events as changes
+from pipeline.api.v1 import events as timelines
+from pipeline.api.v1.applications import import_file, receipts, review, wishes
+from pipeline.api.v1.applications import views as application_lists
 from pipeline.api.v1.applications import views as applications
-from pipeline.api.v1.events import changes, timelines
-from pipeline.api.v1.events import views as events
-from pipeline.api.v1.jobs import facts, forecast, planned_seats
+from pipeline.api.v1.jobs import facts
+from pipeline.api.v1.jobs import facts as forecast
+from pipeline.api.v1.jobs import facts as planned_seats
 from pipeline.api.v1.jobs import views as jobs
-from pipeline.api.v1.line import views as line
-from pipeline.api.v1.schedules import views as schedules
-from pipeline.api.v1.tasks import dead_letters, files, types
+from pipeline.api.v1.tasks import views
 from pipeline.api.v1.tasks import views as tasks
-from pipeline.api.v1.webhooks import views as webhooks
 
 _DELIVERIES = "webhooks/<uuid:webhook_id>/deliveries"
 
@@ -71,22 +67,22 @@ urlpatterns = [
     path("applications/<uuid:application_id>/acknowledge", applications.Acknowledge.as_view()),
     path("applications/<uuid:application_id>/verify", applications.Verify.as_view()),
     path("applications/<uuid:application_id>/withdraw", applications.Withdraw.as_view()),
-    path("applications/<uuid:application_id>/remove", decisions.RemovalDecision.as_view()),
+    path("applications/<uuid:application_id>/remove", review.RemovalDecision.as_view()),
     path("applications/<uuid:application_id>/defer", wishes.Defer.as_view()),
     path("applications/<uuid:application_id>/preaccept", wishes.Preaccept.as_view()),
     path("applications/<uuid:application_id>/pass", wishes.PassOffer.as_view()),
     path("applications/<uuid:application_id>/pass-next", wishes.PassNext.as_view()),
-    path("applications/<uuid:application_id>/reinstate", decisions.ReinstatementDecision.as_view()),
-    path("applications/<uuid:application_id>/contests", contests.Contests.as_view()),
+    path("applications/<uuid:application_id>/reinstate", review.ReinstatementDecision.as_view()),
+    path("applications/<uuid:application_id>/contests", review.Contests.as_view()),
     path(
         "applications/<uuid:application_id>/contests/<uuid:contest_id>/answer",
-        contests.AnswerContest.as_view(),
+        review.AnswerContest.as_view(),
     ),
-    path("contests", contests.CompanyContests.as_view()),
-    path("applications/<uuid:application_id>/emails", emails.ApplicationEmails.as_view()),
+    path("contests", review.CompanyContests.as_view()),
+    path("applications/<uuid:application_id>/emails", review.ApplicationEmails.as_view()),
     path(
         "applications/<uuid:application_id>/emails/<uuid:email_id>/send-again",
-        emails.SendEmailAgain.as_view(),
+        review.SendEmailAgain.as_view(),
     ),
     path("applications/<uuid:application_id>/timeline", timelines.TimelineOfApplication.as_view()),
     path("applications/<uuid:application_id>/receipt", receipts.ApplicationReceipt.as_view()),
@@ -109,19 +105,19 @@ urlpatterns = [
     path("tasks", tasks.Tasks.as_view()),
     path("tasks/batch", tasks.TaskBatch.as_view()),
     path("tasks/stats", tasks.TaskStats.as_view()),
-    path("tasks/dead", dead_letters.DeadLetters.as_view()),
-    path("tasks/dead/replay", dead_letters.ReplayDeadLetters.as_view()),
+    path("tasks/dead", views.DeadLetters.as_view()),
+    path("tasks/dead/replay", views.ReplayDeadLetters.as_view()),
     path("tasks/<uuid:task_id>", tasks.OneTask.as_view(), name="api_task"),
     path("tasks/<uuid:task_id>/cancel", tasks.CancelTask.as_view()),
     path("tasks/<uuid:task_id>/events", tasks.EventsOfTask.as_view()),
-    path("tasks/<uuid:task_id>/replay", dead_letters.ReplayDeadLetter.as_view()),
-    path("tasks/<uuid:task_id>/discard", dead_letters.DiscardDeadLetter.as_view()),
-    path("tasks/<uuid:task_id>/refused-rows", files.RefusedRowsFile.as_view()),
-    path("tasks/<uuid:task_id>/rows", files.ImportedRows.as_view()),
-    path("files/<uuid:file_id>", files.OneTaskFile.as_view()),
-    path("task-types", types.TaskTypes.as_view()),
-    path("task-types/<str:type_key>/pause", types.PauseTaskType.as_view()),
-    path("task-types/<str:type_key>/resume", types.ResumeTaskType.as_view()),
+    path("tasks/<uuid:task_id>/replay", views.ReplayDeadLetter.as_view()),
+    path("tasks/<uuid:task_id>/discard", views.DiscardDeadLetter.as_view()),
+    path("tasks/<uuid:task_id>/refused-rows", views.RefusedRowsFile.as_view()),
+    path("tasks/<uuid:task_id>/rows", views.ImportedRows.as_view()),
+    path("files/<uuid:file_id>", views.OneTaskFile.as_view()),
+    path("task-types", views.TaskTypes.as_view()),
+    path("task-types/<str:type_key>/pause", views.PauseTaskType.as_view()),
+    path("task-types/<str:type_key>/resume", views.ResumeTaskType.as_view()),
     path("schedules", schedules.Schedules.as_view()),
     path("schedules/<uuid:schedule_id>", schedules.OneSchedule.as_view()),
     path("webhooks", webhooks.Webhooks.as_view()),

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from jobs.errors import BadLifetime, BadName, CompanyNotFound
 from jobs.models import USUAL_SCOPES, Scope
 from jobs.sandboxes import find_or_create_sandbox
-from pipeline.background.catalog import COMPANY_TYPES
-from pipeline.background.key_limits import create_limited_key
+from pipeline.work.catalog import COMPANY_TYPES
+from pipeline.work.start import create_limited_key
 from tasks.errors import OutOfRange
 
 

@@ -9,8 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pipeline.audit.archive import ArchiveBusy
-from pipeline.audit.archived_log import BadArchive
+from pipeline.audit.archive import ArchiveBusy, BadArchive
 from pipeline.audit.removal import LogNotRemovableError, put_back_log
 from pipeline.wording.english import count
 

@@ -8,8 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pipeline.audit.archive import ArchiveBusy
-from pipeline.audit.archived_log import BadArchive
+from pipeline.audit.archive import ArchiveBusy, BadArchive
 from pipeline.audit.removal import FEWEST_DAYS, USUAL_DAYS, remove_archived_logs
 from pipeline.wording.english import count
 

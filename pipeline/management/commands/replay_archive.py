@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 
-from pipeline.audit.archived_log import BadArchive, replay_archived_log
+from pipeline.audit.archive import BadArchive, replay_archived_log
 from pipeline.domain.errors import FutureMoment, NoSuchMoment
 
 

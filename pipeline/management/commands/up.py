@@ -21,7 +21,7 @@ from pipeline.database.errors import ClusterError
 from pipeline.management.demo.seed import Demo, seed_demo_company
 from pipeline.management.keep_up import HOST, Plan, exec_keep_up, stop_keep_up
 from pipeline.management.supervisor import Program, install_supervisor_handler
-from pipeline.web import demo_access
+from pipeline.web import addresses
 from tasks.advisory_locks import PREPARE_DATABASE
 
 DEFAULT_PORT = 8000
@@ -127,9 +127,9 @@ def demo_links_for_up(site: str) -> str:
     return LINKS.format(
         site=site,
         company=COMPANY,
-        owner=demo_access.demo_access_token(demo_access.OWNER),
+        owner=addresses.demo_access_token(addresses.OWNER),
         name=APPLICANT,
-        applicant=demo_access.demo_access_token(demo_access.APPLICANT),
+        applicant=addresses.demo_access_token(addresses.APPLICANT),
     )
 
 

@@ -10,8 +10,7 @@ from pipeline.domain.states import Actor, ActorKind, Outcome
 from pipeline.management.demo.past import JobPast
 from pipeline.management.demo.plans import RECRUITER
 from pipeline.models import Application, Contest
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
+from pipeline.services.contests import answer_contest, contest
 
 
 class PastContest(NamedTuple):

@@ -21,10 +21,9 @@ from pipeline.domain.states import Actor, ActorKind, Outcome, Reason, Status
 from pipeline.management.demo.plans import FIRST_NAMES, LAST_NAMES, MOVING
 from pipeline.models import Application
 from pipeline.selectors.jobs import read_job_facts
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.apply import apply
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.joining import apply
+from pipeline.services.leaving import remove, withdraw
+from pipeline.services.turns import acknowledge
 
 log = logging.getLogger(__name__)
 security = logging.getLogger("security")

@@ -22,13 +22,11 @@ from pipeline.domain.errors import LineError
 from pipeline.domain.states import Actor, ActorKind, EventType, Outcome, Reason, Status
 from pipeline.management.demo.clock import SimulatedClock
 from pipeline.management.demo.plans import PastJob
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.apply import apply
-from pipeline.services.lifecycle import close_job, create_job, pause_job
-from pipeline.services.remove import remove
-from pipeline.services.settle import settle
-from pipeline.services.update_job import JobChanges, update_job
-from pipeline.services.withdraw import withdraw
+from pipeline.services.jobs import JobChanges, close_job, create_job, pause_job, update_job
+from pipeline.services.joining import apply
+from pipeline.services.leaving import remove, withdraw
+from pipeline.services.settling import settle
+from pipeline.services.turns import acknowledge
 from tasks.sql.prepared import PreparedStatement
 
 # How many of a hundred applications come in each hour of a day, and on each day of a week.

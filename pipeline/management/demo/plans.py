@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from jobs.models import JobStatus, Role
 from jobs.policies import Policy
 from pipeline.config.demo_addresses import APPLICANT, COMPANY, OWNER, STORY_PEOPLE
-from pipeline.services.lifecycle import Posting
+from pipeline.services.jobs import Posting
 
 HOUR, DAY = 3_600, 86_400
 WEEKS = 8  # the length of the demo's past

@@ -9,21 +9,18 @@ from uuid import UUID
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
-from pipeline.background.errors import WorkError
-from pipeline.background.schedules import Plan, create_company_schedule
-from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.config.demo_addresses import demo_address
-from pipeline.imports.admit import admit_rows
-from pipeline.imports.start import start_import
-from pipeline.imports.task import result_of_import_task
+from pipeline.figures.reports import KEY, make_weekly_report, report_schedule_id
+from pipeline.figures.series import Week
+from pipeline.files.imports.admitting import admit_rows
+from pipeline.files.imports.starting import start_import
+from pipeline.files.imports.tasks import result_of_import_task
 from pipeline.management.demo.past import JobPast, PastActs
 from pipeline.models import StoredFile
-from pipeline.reports.read import KEY
-from pipeline.reports.schedule import report_schedule_id
-from pipeline.reports.weekly import make_weekly_report
-from pipeline.stats.job_week import Week
+from pipeline.work.schedules import Plan, create_company_schedule
+from pipeline.work.start import TaskRequest, WorkError, start_tasks
+from tasks.models import Status as TaskStatus
 from tasks.models import Task
-from tasks.models.statuses import Status as TaskStatus
 
 REPORTS = 4
 _REFUSED_ROWS = (

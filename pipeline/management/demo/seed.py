@@ -26,7 +26,7 @@ from jobs.team import add_team_member
 from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
 from pipeline.config.env import STATE_DIR
 from pipeline.domain.states import Actor, ActorKind, Status
-from pipeline.line.follow_up import unregister_follow_up
+from pipeline.line.write import unregister_follow_up
 from pipeline.management.demo.clock import simulated_clock
 from pipeline.management.demo.contests import plan_contests
 from pipeline.management.demo.past import JobPast, PastActs
@@ -53,9 +53,9 @@ from pipeline.management.demo.records import (
 )
 from pipeline.management.demo.webhooks import PastWebhooks
 from pipeline.notifications.outbox import outbox_tasks, start_outbox
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.apply import apply
-from pipeline.services.lifecycle import create_job
+from pipeline.services.jobs import create_job
+from pipeline.services.joining import apply
+from pipeline.services.turns import acknowledge
 from tasks.advisory_locks import SEED_DEMO
 
 KEY_NAME = "demo"

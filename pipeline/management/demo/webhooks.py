@@ -18,13 +18,12 @@ from django.db.models.functions import Now
 from pipeline.database.instants import database_now
 from pipeline.management.demo.past import PastActs
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks.client import Answer, Failure, Outgoing, WebhookClient
-from pipeline.webhooks.deliver import RUN_SECONDS, DeliveryRun
+from pipeline.outgoing.client import Answer, Failure, Outgoing, WebhookClient
+from pipeline.webhooks.deliver import RUN_SECONDS, DeliveryRun, OvertimeTurn
 from pipeline.webhooks.endpoints import create_webhook_endpoint
-from pipeline.webhooks.overtime import OvertimeTurn
 from pipeline.webhooks.queue import QUEUE, queue_webhooks_of_events
+from tasks.models import Status as TaskStatus
 from tasks.models import Task
-from tasks.models.statuses import Status as TaskStatus
 
 CREATED_DAYS_AGO = 26.0
 URL = "https://hooks.demo.example/next-in-line"

@@ -9,11 +9,7 @@ from django.conf import settings
 from pipeline.database.roles import roles_owning_tables
 from pipeline.line.event_log import logged_time
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
-from pipeline.stats.database_gauges import (
-    LOCK_SECONDS,
-    OpenTransaction,
-    read_database_gauges,
-)
+from pipeline.selectors.database import LOCK_SECONDS, OpenTransaction, read_database_gauges
 from pipeline.wording.english import count
 
 MOST_NAMED = 5

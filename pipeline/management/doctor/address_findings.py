@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from django.conf import settings
 
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
-from pipeline.web.proxy_probe import HEADER, sign_proxy_probe
+from pipeline.web.addresses import HEADER, sign_proxy_probe
 
 ANSWER_SECONDS = 10
 MOST_BYTES = 64_000

@@ -8,8 +8,7 @@ from datetime import timedelta
 
 from django.conf import settings
 
-from pipeline.audit.anchors import BadAnchors
-from pipeline.audit.last_anchor import LastAnchor, logs_grew_after_anchor, read_last_anchor
+from pipeline.audit.anchors import BadAnchors, LastAnchor, logs_grew_after_anchor, read_last_anchor
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 
 # A task worker writes anchors every five minutes.

@@ -8,12 +8,12 @@ from datetime import timedelta
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from pipeline.figures.job import read_site_gauges
 from pipeline.line.event_log import logged_time
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import WebServer
-from pipeline.selectors.health import LastSeen, health_of_decay_worker, health_of_task_worker
-from pipeline.stats.site_gauges import read_site_gauges
-from tasks.stats.site import site_dead_depth, site_open_breakers, site_paused_types
+from pipeline.selectors.system import LastSeen, health_of_decay_worker, health_of_task_worker
+from tasks.stats import site_dead_depth, site_open_breakers, site_paused_types
 
 # Longer than any pause of a worker that is being replaced.
 OVERDUE_SECONDS = 60.0
@@ -48,7 +48,7 @@ def background_web_server_findings() -> Iterator[Finding]:
     for each in silent[:MOST_NAMED]:
         yield found_warning(
             f"The web server on {each.name} has been silent since {logged_time(each.answered_at)}.",
-            "Start it again. If it was removed for good, this line disappears after a day.",
+            "Start it again. If you have removed it, this line disappears after a day.",
         )
     if len(releases) > 1:
         yield found_warning(

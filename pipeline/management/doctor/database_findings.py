@@ -29,7 +29,7 @@ from pipeline.database.roles import (
 )
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import Event, RemovedLog
-from pipeline.selectors.health import missing_migrations_for_health, unknown_migrations_for_health
+from pipeline.selectors.system import missing_migrations_for_health, unknown_migrations_for_health
 from tasks.listen import TransactionPooler, connect_to_listen
 
 # Without these, a crash of the machine can lose or damage committed data.

@@ -11,11 +11,11 @@ from django.core import checks
 from django.core.mail import EmailMessage, get_connection
 
 from applicants.models import Device
+from pipeline.audit.receipts import passing_receipt_keys, public_receipt_keys
 from pipeline.config.checks import is_public_site_for_checks
 from pipeline.management.doctor.findings import Finding, found_ok, found_problem, found_warning
 from pipeline.models import ReceiptKey
-from pipeline.push.vapid import is_push_on, vapid_key_id
-from pipeline.receipts.keys import passing_receipt_keys, public_receipt_keys
+from pipeline.notifications.devices import is_push_on, vapid_key_id
 
 _SUBJECT = "Next in Line: a test email"
 _TEXT = "manage.py doctor sent this email. If you can read it, the site can send emails."

@@ -24,23 +24,21 @@ from pipeline.pages.applicant.application_card import (
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.applications import read_application
-from pipeline.selectors.contests import (
+from pipeline.selectors.applications import my_last_events, read_application
+from pipeline.selectors.emails import emails_cache_tag, emails_of_application
+from pipeline.selectors.jobs import planned_seats_cache_tag, planned_seats_of_job, read_job
+from pipeline.selectors.review import (
     ShownContest,
     contests_cache_tag,
     contests_of_application,
     may_contest_until,
 )
-from pipeline.selectors.emails import emails_cache_tag, emails_of_application
-from pipeline.selectors.jobs import read_job
-from pipeline.selectors.my_applications import my_last_events
-from pipeline.selectors.planned_seats import planned_seats_cache_tag, planned_seats_of_job
-from pipeline.selectors.position_changes import last_change_of_position
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.rename import rename
-from pipeline.services.verify import verify
-from pipeline.services.withdraw import withdraw
-from pipeline.wording.moved_positions import explain_moved_position
+from pipeline.selectors.timelines import last_change_of_position
+from pipeline.services.jobs import rename
+from pipeline.services.joining import verify
+from pipeline.services.leaving import withdraw
+from pipeline.services.turns import acknowledge
+from pipeline.wording.status import explain_moved_position
 
 LAST_EVENTS = 50
 CONFIRMED = "Seat confirmed. The company will now review your application."

@@ -13,15 +13,14 @@ from django.utils import timezone
 
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import MOVES, Move, Outcome, Status
-from pipeline.forecast.statements import read_prospects_with_statements
+from pipeline.figures.forecast import read_prospects_with_statements
 from pipeline.line.misses import has_just_missed
 from pipeline.models import Application, ApplicationRow, Event
-from pipeline.selectors.applications import SeenApplication
-from pipeline.selectors.my_applications import Mine
-from pipeline.wording.event_words import words_of_event
+from pipeline.selectors.applications import Mine, SeenApplication
+from pipeline.wording.events import words_of_event
 from pipeline.wording.explanations import ExplainedStanding, explain_doing_nothing
-from pipeline.wording.forecasts import describe_prospect
 from pipeline.wording.sentences import Reader, sentence
+from pipeline.wording.status import describe_prospect
 
 
 class CardState(Enum):

@@ -23,12 +23,12 @@ from pipeline.pages.applicant.openings import opening_form, show_opening
 from pipeline.pages.applicant.sign_in import JOB
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
+from pipeline.selectors.applications import my_live_application
 from pipeline.selectors.jobs import read_job_facts
-from pipeline.selectors.my_applications import my_live_application
-from pipeline.services.apply import apply as join_line
-from pipeline.services.apply_unverified import apply_unverified
-from pipeline.web.client_address import client_site
-from pipeline.wording.event_words import WELCOMES
+from pipeline.services.joining import apply as join_line
+from pipeline.services.joining import apply_unverified
+from pipeline.web.addresses import client_site
+from pipeline.wording.events import WELCOMES
 
 
 @require_POST

@@ -24,16 +24,14 @@ from applicants.addresses import masked_address
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, LineError
 from pipeline.domain.states import Actor, ActorKind, Status
 from pipeline.mail.links import LinkedOffer, is_offer_link_token_old, read_offer_link_token
-from pipeline.notifications.applicant_emails import zone_for_applicant_emails
+from pipeline.notifications.applicants import zone_for_applicant_emails
 from pipeline.pages.applicant.application import CONFIRMED
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.applicant.wishes import PASSED
-from pipeline.selectors.applications import read_application
+from pipeline.selectors.applications import my_current_offer, read_application, was_my_offer_passed
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.my_applications import my_current_offer, was_my_offer_passed
 from pipeline.selectors.people import read_person
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.pass_offer import pass_offer
+from pipeline.services.turns import acknowledge, pass_offer
 from pipeline.web.middleware import ZONE_COOKIE
 
 

@@ -17,9 +17,9 @@ from pipeline.pages.access import for_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.forms import LetterField, PlainForm
-from pipeline.selectors.contests import contests_of_application, may_contest_until
 from pipeline.selectors.jobs import read_job
-from pipeline.services.contest import contest
+from pipeline.selectors.review import contests_of_application, may_contest_until
+from pipeline.services.contests import contest
 
 ASKED = "Sent. The company will look again, and we will email you its answer."
 NOT_NOW = "You cannot ask the company to look again at this application."

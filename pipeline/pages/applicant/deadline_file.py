@@ -11,12 +11,10 @@ from django.views.decorators.http import require_safe
 
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.mail.links import LinkedOffer, read_offer_link_token
-from pipeline.notifications.message_parts import CalendarNote
-from pipeline.notifications.rendering import rendered_calendar_entry
+from pipeline.notifications.messages import CalendarNote, rendered_calendar_entry
 from pipeline.pages.access import for_applicants, own_application
-from pipeline.selectors.applications import SeenApplication, read_application
+from pipeline.selectors.applications import SeenApplication, my_current_offer, read_application
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.my_applications import my_current_offer
 
 
 @require_safe

@@ -13,15 +13,14 @@ from django.views.decorators.vary import vary_on_cookie
 from jobs.models import JobStatus
 from pipeline.domain.contests import ContestReason
 from pipeline.domain.states import Reason
-from pipeline.forecast.statements import read_prospects_with_statements
+from pipeline.figures.forecast import read_prospects_with_statements
+from pipeline.figures.job import FEWEST_SHOWN, public_facts_of
 from pipeline.pages.access import public_job
 from pipeline.pages.draws import draw_time_on_pages
-from pipeline.stats.public_facts import FEWEST_SHOWN, public_facts_of
-from pipeline.wording.contest_words import CONTEST_REASON_WORDS
 from pipeline.wording.english import capitalized
-from pipeline.wording.event_words import REASON_WORDS
+from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 from pipeline.wording.explanations import explain_line
-from pipeline.wording.forecasts import NOT_KNOWN, describe_prospect
+from pipeline.wording.status import NOT_KNOWN, describe_prospect
 
 MINUTE_SECONDS = 60
 REASON_WORDS_OF_REMOVALS = {"NONE": "No reason given"} | {

@@ -17,18 +17,23 @@ from django.views.decorators.http import require_safe
 
 from applicants.forms import ApplyForm, NameForm
 from jobs.models import Job, JobStatus
-from pipeline.forecast.statements import read_prospects_with_statements
+from pipeline.figures.forecast import read_prospects_with_statements
 from pipeline.models import PlannedSeats
 from pipeline.pages.access import current_applicant, current_memberships, public_job
 from pipeline.pages.draws import draw_time_on_pages
 from pipeline.pages.line_picture import LinePicture
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.jobs import read_open_jobs
-from pipeline.selectors.my_applications import my_latest_name, my_live_application
-from pipeline.selectors.planned_seats import planned_seats_cache_tag, planned_seats_of_job
-from pipeline.selectors.recent_stats import NOTHING_YET, RecentFacts, recent_waits
+from pipeline.selectors.applications import my_latest_name, my_live_application
+from pipeline.selectors.jobs import (
+    NOTHING_YET,
+    RecentFacts,
+    planned_seats_cache_tag,
+    planned_seats_of_job,
+    read_open_jobs,
+    recent_waits,
+)
 from pipeline.wording.explanations import explain_line
-from pipeline.wording.forecasts import NOT_KNOWN, describe_prospect
+from pipeline.wording.status import NOT_KNOWN, describe_prospect
 
 ON_ONE_PAGE = 24
 LONGEST_SEARCH = 100

@@ -23,10 +23,10 @@ from applicants.sign_in import CodeRefused, prove_address_to_sign_in
 from pipeline.domain.errors import JobNotFound
 from pipeline.pages.access import current_applicant
 from pipeline.pages.rate_limits import TooOften, limit_page_rate, limit_rate_of_codes
+from pipeline.selectors.applications import my_live_application
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.my_applications import my_live_application
-from pipeline.services.verify import verify_applications_of
-from pipeline.web.client_address import client_site
+from pipeline.services.joining import verify_applications_of
+from pipeline.web.addresses import client_site
 from pipeline.wording.english import long_duration, plural
 from pipeline.wording.explanations import explain_quiet_hours
 

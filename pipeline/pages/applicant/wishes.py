@@ -26,10 +26,7 @@ from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.forms import PlainForm, moment_of_form
 from pipeline.selectors.jobs import read_job
-from pipeline.services.defer import defer
-from pipeline.services.pass_next import pass_next
-from pipeline.services.pass_offer import pass_offer
-from pipeline.services.preaccept import preaccept
+from pipeline.services.turns import defer, pass_next, pass_offer, preaccept
 
 NOT_WAITING = "You can only do this while you wait for a seat."
 NO_TURN = "There is no turn to pass now."

@@ -13,12 +13,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from applicants.forms import NameField
-from pipeline.annotations import write
 from pipeline.domain.permissions import Action
 from pipeline.models import LABEL_LENGTH, TAG_LENGTH, TEXT_LENGTH, URL_LENGTH
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.forms import LinesField, PlainForm
+from pipeline.review import annotations as write
 from pipeline.selectors.jobs import read_job
 
 LARGEST_ID = 2**63 - 1

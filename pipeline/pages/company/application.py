@@ -13,31 +13,31 @@ from jobs.models import Job
 from pipeline.domain.permissions import Action
 from pipeline.line.removed_logs import log_removed_at
 from pipeline.models import DecisionNote, PendingDecision
-from pipeline.notifications.repeat import repeat_email
+from pipeline.notifications.companies import repeat_email
 from pipeline.pages.access import Member, for_members, received_application
 from pipeline.pages.company.annotations import NoteForm
-from pipeline.pages.company.decision_notices import decision_notices
-from pipeline.pages.company.decisions import possible_decisions_on
+from pipeline.pages.company.decisions import decision_notices, possible_decisions_on
 from pipeline.pages.company.reinstatement import may_offer_reinstatement
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.live_page import live_page
-from pipeline.selectors.annotations import (
-    Annotations,
-    annotation_tags_in_job,
-    annotations_of,
-    possible_annotation_assignees,
-)
 from pipeline.selectors.applications import SeenApplication
-from pipeline.selectors.contests import ShownContest, shown_contests
 from pipeline.selectors.emails import (
     ShownEmail,
     emails_cache_tag,
     emails_of_application,
 )
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.page import Page
-from pipeline.selectors.pending_decisions import pending_decision_on
+from pipeline.selectors.pages import Page
+from pipeline.selectors.review import (
+    Annotations,
+    ShownContest,
+    annotation_tags_in_job,
+    annotations_of,
+    pending_decision_on,
+    possible_annotation_assignees,
+    shown_contests,
+)
 from pipeline.selectors.timelines import timeline_of_application
 
 EVENTS_SHOWN = 100

@@ -12,10 +12,10 @@ from uuid import UUID
 from django.http import HttpRequest, QueryDict
 
 from jobs.models import Job
-from pipeline.annotations.write import normalised_tag
-from pipeline.decisions.make import MOST_PEOPLE
 from pipeline.domain.states import ActorKind, Outcome, Status
 from pipeline.models import TAG_LENGTH
+from pipeline.review.annotations import normalised_tag
+from pipeline.review.decisions import MOST_PEOPLE
 from pipeline.selectors.applications import SeenApplication, read_seen_applications
 from pipeline.selectors.job_applications import (
     ORDERS,
@@ -27,9 +27,9 @@ from pipeline.selectors.job_applications import (
     list_job_applications,
     list_searched_job_applications,
 )
-from pipeline.selectors.search import NamePlace
+from pipeline.selectors.people import NamePlace
 from pipeline.selectors.sql import FOUND
-from pipeline.wording.event_words import status_event_words
+from pipeline.wording.events import status_event_words
 
 LONGEST_SEARCH = 100
 MISSES_DIGITS = 3

@@ -24,14 +24,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from applicants.names import checked_name
 from jobs.models import Job
-from pipeline.decisions.make import MOST_PEOPLE
 from pipeline.domain.permissions import Action
-from pipeline.exports.formats import (
-    TYPES,
-    formatted_csv_lines,
-    formatted_file_name,
-    formatted_pieces,
-)
+from pipeline.files.exports import TYPES, formatted_csv_lines, formatted_file_name, formatted_pieces
 from pipeline.line.removed_logs import refuse_removed_log_of
 from pipeline.models import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH, SavedView
 from pipeline.pages.access import for_members, own_job
@@ -41,18 +35,19 @@ from pipeline.pages.company.application_filters import (
     STATE_CHOICES,
     ListedFilters,
 )
-from pipeline.pages.company.decision_notices import decision_notices
+from pipeline.pages.company.decisions import decision_notices
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.time_limit import time_limited
-from pipeline.selectors.annotations import (
+from pipeline.review.decisions import MOST_PEOPLE
+from pipeline.selectors.applications import SeenApplication
+from pipeline.selectors.job_applications import MOST_COUNTED, ListPlace, count_job_applications
+from pipeline.selectors.pages import encode_cursor
+from pipeline.selectors.people import NamePlace
+from pipeline.selectors.review import (
     annotation_tags_in_job,
     possible_annotation_assignees,
     row_annotations_of,
 )
-from pipeline.selectors.applications import SeenApplication
-from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.job_applications import MOST_COUNTED, ListPlace, count_job_applications
-from pipeline.selectors.search import NamePlace
 
 MOST_IN_FILE = 10_000
 MOST_VIEWS = 20

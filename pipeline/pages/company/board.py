@@ -14,13 +14,14 @@ from django.utils import timezone
 
 from jobs.models import MAX_CAPACITY, Job, JobStatus
 from pipeline.domain.permissions import Action
+from pipeline.figures.series import Series, job_series_of
 from pipeline.line.removed_logs import log_removed_at
 from pipeline.pages.access import Member, for_members, own_job
 from pipeline.pages.company.consequences import (
     consequence_of_one_more_seat,
     promotion_consequence,
 )
-from pipeline.pages.company.decision_notices import decision_notices
+from pipeline.pages.company.decisions import decision_notices
 from pipeline.pages.company.jobs import REFRESH_SECONDS
 from pipeline.pages.company.seat_bar import SeatBar
 from pipeline.pages.line_picture import LinePicture
@@ -40,12 +41,10 @@ from pipeline.selectors.board import (
     read_board,
     read_decay_worker_for_board,
 )
-from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.recent_stats import recent_events, recent_misses
-from pipeline.stats.job_series import Series, job_series_of
-from pipeline.wording.draw_status import status_before_draw
-from pipeline.wording.event_words import words_of_event
-from pipeline.wording.promotion_status import status_of_promotion
+from pipeline.selectors.jobs import recent_events, recent_misses
+from pipeline.selectors.pages import encode_cursor
+from pipeline.wording.events import words_of_event
+from pipeline.wording.status import status_before_draw, status_of_promotion
 
 MISSES_SHOWN, ACTIVITY_SHOWN, DEADLINES_SHOWN = 5, 5, 2
 CHART_SPAN, CHART_SECONDS = timedelta(hours=24), 60  # and for how long a chart is kept

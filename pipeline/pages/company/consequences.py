@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jobs.models import Job, JobStatus
 from pipeline.selectors.board import LOOKED_AHEAD
 from pipeline.wording.english import count, joined, people, plural
-from pipeline.wording.event_words import UNFILLED_SEATS
+from pipeline.wording.events import UNFILLED_SEATS
 
 MOVED_ON = (
     "The line has moved on since you opened this page, so the consequences have changed. Read them"

@@ -19,7 +19,7 @@ from pipeline.domain.contests import (
     ContestReason,
 )
 from pipeline.domain.permissions import Action
-from pipeline.line.company_clock import read_company_clock
+from pipeline.line.clock import read_company_clock
 from pipeline.pages.access import (
     current_member,
     for_members,
@@ -29,7 +29,9 @@ from pipeline.pages.access import (
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.forms import LetterField, PlainForm
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
-from pipeline.selectors.contests import (
+from pipeline.selectors.jobs import read_job
+from pipeline.selectors.pages import encode_cursor
+from pipeline.selectors.review import (
     ContestState,
     ShownContest,
     contests_of_application,
@@ -37,10 +39,8 @@ from pipeline.selectors.contests import (
     decider_of_contest,
     open_contests_of_company,
 )
-from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.jobs import read_job
-from pipeline.services.answer_contest import answer_contest
-from pipeline.wording.contest_words import contest_reason_choices
+from pipeline.services.contests import answer_contest
+from pipeline.wording.events import contest_reason_choices
 
 SHOWN = 50
 ANSWERED = "Answered. We will email the applicant."

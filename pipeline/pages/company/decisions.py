@@ -2,37 +2,96 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from jobs.models import Job, JobStatus
-from pipeline.decisions.make import make_decision, undo_decision
+from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import DECISIONS, MOVES, Outcome, Reason, Status
 from pipeline.models import DecisionItem, PendingDecision
 from pipeline.pages.access import Member, for_members, own_job, received_application
 from pipeline.pages.company import consequences
-from pipeline.pages.company.decision_notices import PROBLEM_WORDS, decision_notices
+from pipeline.pages.company.application_filters import UnusableFilters, filtered_people_in_form
+from pipeline.pages.company.consequences import names_in_consequence
 from pipeline.pages.company.forms import DecisionForm
 from pipeline.pages.error_messages import attempt_or_error_message
+from pipeline.pages.live_page import live_page
+from pipeline.review.decisions import MOST_PEOPLE, make_decision, undo_decision
 from pipeline.selectors.applications import SeenApplication
-from pipeline.selectors.board import read_board_next_in_line, read_board_promoted_since
+from pipeline.selectors.board import (
+    LOOKED_AHEAD,
+    read_board_next_in_line,
+    read_board_promoted_since,
+)
 from pipeline.selectors.jobs import read_job
-from pipeline.selectors.pending_decisions import (
+from pipeline.selectors.review import (
     Neighbours,
+    ShownPendingDecision,
     items_of_pending_decision,
     neighbours_of_pending_decision,
     pending_decision_on,
+    people_with_pending_decisions,
+    read_pending_decision,
+    shown_pending_decisions,
 )
 from pipeline.wording.english import people, plural
-from pipeline.wording.event_words import DECISION_WORDS
+from pipeline.wording.events import DECISION_WORDS
+
+# Notices on a job's pages of decisions that have not taken effect, or not on everyone.
+
+
+# The reasons why a decision was refused for a person.
+PROBLEM_WORDS = {
+    DecisionItem.Problem.DECIDED: "another decision on this person was already pending",
+    DecisionItem.Problem.NOT_POSSIBLE: "no longer possible, because the application has changed",
+    DecisionItem.Problem.SITE: "the site could not carry it out; decide again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionNotice:
+    """A decision in words: its effect, or the people for whom it was refused."""
+
+    of: ShownPendingDecision
+
+    @property
+    def title(self) -> str:
+        """Return what it will do and to whom, or for whom it was refused."""
+        words = DECISION_WORDS[Outcome(self.of.outcome)]
+        if self.of.is_open:
+            return f"{words.verb} {names_in_consequence(self.of.waiting_names, self.of.waiting)}"
+        refused = names_in_consequence(self.of.refused_names, self.of.refused)
+        done = self.of.total - self.of.refused
+        return f"{refused}: not {words.done}" + (f"; {done:,} were" if done else "")
+
+    @property
+    def is_due(self) -> bool:
+        """Tell whether it takes effect at any moment."""
+        return self.of.due_at <= self.of.now
+
+
+def decision_notices(job_id: UUID, member: Member, *, only: UUID | None = None) -> dict[str, Any]:
+    """Return the notices of a job as template context, and the people whom a decision awaits.
+
+    `only` is the one decision to show.
+    """
+    found = shown_pending_decisions(job_id, only=only)
+    return {
+        "decisions": [DecisionNotice(each) for each in found],
+        "awaited": people_with_pending_decisions(job_id) if found else set(),
+        "may_undo": member.may(Action.DECIDE),
+    }
+
 
 # States of people on whom a decision cannot be undone.
 DECIDED = (DecisionItem.State.DECIDING, DecisionItem.State.DONE)
@@ -225,3 +284,128 @@ def undo_pending_decision(request: HttpRequest, job_id: UUID, decision_id: UUID)
         )
         messages.success(request, f"The decision was undone{whom}. {rest}")
     return redirect("board", job_id=job.id)
+
+
+# Decision on several people together: the form with its consequence, and the progress.
+
+
+POLL_SECONDS = 2
+
+State = DecisionItem.State
+
+
+@for_members(Action.DECIDE)
+def decide_on_many(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Show the people chosen on the board and the consequence of the decision; then decide."""
+    member, job = own_job(request, job_id, Action.DECIDE)
+    notices = decision_notices(job.id, member)
+    try:
+        chosen = filtered_people_in_form(request, job)
+    except UnusableFilters as error:
+        messages.error(request, f"Nobody is chosen: {error}")
+        return redirect("applications", job_id=job.id)
+    able = [
+        seen
+        for seen in chosen
+        if possible_decisions_on(seen) and seen.application.id not in notices["awaited"]
+    ]
+    form = DecisionForm(request.POST if "outcome" in request.POST else None)
+    consequence = _consequence_of_bulk_decision(job, able)
+    is_kept = request.POST.get("promised", consequence) == consequence
+    if able and form.is_valid() and is_kept:
+        ids = [seen.application.id for seen in able]
+        decision = make_decision_from_form(request, member, job.id, ids, form.cleaned_data)
+        return redirect("decision", job_id=job.id, decision_id=decision.id)
+    if form.is_bound and not is_kept:
+        form.add_error(None, consequences.MOVED_ON)
+    possible = (
+        set.intersection(*(set(possible_decisions_on(seen)) for seen in able)) if able else {}
+    )
+    whom = people(len(able))
+    context = {
+        "job": job,
+        "tab": "board",
+        "form": form,
+        "decision_id": decision_id_in_form(request),
+        "chosen": able,
+        "left_out": [seen for seen in chosen if seen not in able],
+        "ids": ",".join(str(seen.application.id) for seen in able),
+        "consequence": consequence,
+        "choices": [DecisionChoice(each, whom) for each in DECISION_WORDS if each in possible],
+        "hire_is_missing": Outcome.HIRED not in possible
+        and any(seen.application.status == Status.ACTIVE for seen in able),
+        "most_people": MOST_PEOPLE,
+        "undo_seconds": settings.DECISION_UNDO_SECONDS,
+        **notices,
+    }
+    status = 422 if form.errors else 200
+    return render(request, "company/decide_many.html", context, status=status)
+
+
+def _consequence_of_bulk_decision(job: Job, leaving: list[SeenApplication]) -> str:
+    seats = sum(Status(seen.application.status).holds_seat for seen in leaving)
+    free = job.capacity - job.active_count - job.pending_count + seats
+    names: list[str] = []
+    if seats and free > 0:
+        ids = [seen.application.id for seen in leaving]
+        names = read_board_next_in_line(job.id, most=min(free, LOOKED_AHEAD), leaving=ids)
+    return consequences.consequence_of_many_leaving(job, seats=seats, names=names)
+
+
+@for_members()
+def bulk_decision_page(request: HttpRequest, job_id: UUID, decision_id: UUID) -> HttpResponse:
+    """Show how far a decision has taken effect, and for whom it was refused."""
+    member, job = own_job(request, job_id)
+    decision = read_pending_decision(decision_id)
+    if decision is None or decision.job_id != job.id:
+        raise Http404
+    items = items_of_pending_decision(decision_id)
+    states = Counter(item.state for item in items)
+    now = database_now()
+    return live_page(
+        request,
+        "company/decision.html",
+        "company/_decision.html",
+        build=lambda: _bulk_decision_context(member, job, decision, items, states) | {"now": now},
+        tag=f"{decision.finished_at}{sorted(states.items())}{decision.due_at <= now}",
+        jobs=[job.id],
+    )
+
+
+def _bulk_decision_context(
+    member: Member,
+    job: Job,
+    decision: PendingDecision,
+    items: list[DecisionItem],
+    states: Counter[str],
+) -> dict[str, Any]:
+    words = DECISION_WORDS[Outcome(decision.outcome)]
+    refused = [
+        (item.application, PROBLEM_WORDS[DecisionItem.Problem(item.problem)])
+        for item in items
+        if item.state == State.REFUSED
+    ]
+    parts = [f"{people(states[State.DONE])} {words.done}"]
+    if states[State.UNDONE]:
+        parts.append(f"undone for {states[State.UNDONE]:,}")
+    if refused:
+        parts.append(f"not possible for {len(refused):,}")
+    counted = len(items) - states[State.UNDONE]
+    ended = states[State.DONE] + states[State.REFUSED]
+    return {
+        "member": member,
+        "job": job,
+        "tab": "board",
+        "decision": decision,
+        "title": f"{words.verb} {people(len(items))}",
+        "done_word": words.done,
+        "done": states[State.DONE],
+        "ended": ended,
+        "counted": counted,
+        "percent": 100 * ended // counted if counted else 100,
+        "refused": refused,
+        "summary": "; ".join(parts) + ".",
+        "decided": [item.application for item in items if item.state == State.DONE],
+        "poll_seconds": 0 if decision.finished_at else POLL_SECONDS,
+        "may_undo": member.may(Action.DECIDE) and states[State.WAITING] > 0,
+    }

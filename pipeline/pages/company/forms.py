@@ -24,10 +24,9 @@ from pipeline.domain.states import DECISIONS
 from pipeline.models import NOTE_LENGTH, JobTemplate
 from pipeline.pages.draws import DrawForm, DrawTimeForm
 from pipeline.pages.forms import LinesField, PlainForm
-from pipeline.services.lifecycle import Posting
-from pipeline.wording.contest_words import reinstatement_reason_choices
+from pipeline.services.jobs import Posting
 from pipeline.wording.english import long_duration
-from pipeline.wording.event_words import reason_word_choices
+from pipeline.wording.events import reason_word_choices, reinstatement_reason_choices
 
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 LONGEST_NUMBER = 9_999_999

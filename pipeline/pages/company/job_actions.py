@@ -27,10 +27,15 @@ from pipeline.selectors.board import (
     read_board_promoted_since,
 )
 from pipeline.selectors.people import person_decided_before
-from pipeline.services.apply import apply
-from pipeline.services.delete_draft import delete_draft
-from pipeline.services.lifecycle import close_job, open_job, pause_job
-from pipeline.services.update_job import JobChanges, update_job
+from pipeline.services.jobs import (
+    JobChanges,
+    close_job,
+    delete_draft,
+    open_job,
+    pause_job,
+    update_job,
+)
+from pipeline.services.joining import apply
 from pipeline.wording.english import count, people
 
 

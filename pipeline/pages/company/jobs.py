@@ -31,11 +31,10 @@ from pipeline.pages.draws import DrawForm, draw_form_values_like, draw_of_form
 from pipeline.pages.forms import QUIET_PREVIEW
 from pipeline.pages.live_page import live_page
 from pipeline.pages.page_urls import page_id_in_url, page_url_with
-from pipeline.selectors.board import read_decay_worker_for_board
+from pipeline.selectors.board import overview_rows, read_decay_worker_for_board
 from pipeline.selectors.jobs import jobs_of_company
-from pipeline.selectors.overview import overview_rows
-from pipeline.selectors.page import Page
-from pipeline.services.lifecycle import create_job
+from pipeline.selectors.pages import Page
+from pipeline.services.jobs import create_job
 from pipeline.wording.explanations import explain_line
 
 JOBS_SHOWN = 20

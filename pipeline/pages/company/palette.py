@@ -13,7 +13,7 @@ from pipeline.domain.permissions import Action
 from pipeline.pages.access import current_member, for_members, require_access
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.jobs import jobs_of_company
-from pipeline.selectors.search import search_by_name
+from pipeline.selectors.people import search_by_name
 
 MOST_OF_A_KIND = 8
 LONGEST_SEARCH, LEAST_LETTERS_OF_A_NAME = 100, 2

@@ -18,14 +18,16 @@ from pipeline.pages.event_rows import event_rows_of_person
 from pipeline.pages.page_urls import page_id_in_url, page_place_in_url, page_url_with
 from pipeline.pages.time_limit import time_limited
 from pipeline.selectors.applications import applications_of
-from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.jobs import read_job
+from pipeline.selectors.pages import encode_cursor
 from pipeline.selectors.people import (
+    BEFORE_ALL,
+    NamePlace,
     people_with_address,
     person_known_to,
     recently_applied_people,
+    search_by_name,
 )
-from pipeline.selectors.search import BEFORE_ALL, NamePlace, search_by_name
 from pipeline.selectors.timelines import TimelineMoment, lacks_events_of_person, timeline_of_person
 
 FOUND_SHOWN = 25

@@ -22,9 +22,8 @@ from pipeline.models import MOST_TIMES
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.error_messages import error_message_for
 from pipeline.pages.forms import PlainForm, TimeZoneField, moment_of_form
-from pipeline.selectors.planned_seats import planned_seats_of_job
-from pipeline.services.cancel_seats import cancel_seats
-from pipeline.services.plan_seats import SeatPlan, plan_seats
+from pipeline.selectors.jobs import planned_seats_of_job
+from pipeline.services.jobs import SeatPlan, cancel_seats, plan_seats
 
 PLANNED = "Planned. Everyone can see it on the job’s page."
 CANCELLED = "Cancelled. These seats will not change."

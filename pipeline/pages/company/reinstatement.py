@@ -22,7 +22,7 @@ from pipeline.selectors.applications import (
     read_application,
 )
 from pipeline.selectors.jobs import read_job
-from pipeline.services.reinstate import reinstate
+from pipeline.services.leaving import reinstate
 
 
 def may_offer_reinstatement(seen: SeenApplication, job: Job) -> bool:

@@ -27,8 +27,8 @@ from pipeline.pages.company.short_window import short_window_context, warn_of_sh
 from pipeline.pages.draws import draw_form_values, draw_of_form, draw_time_on_pages
 from pipeline.pages.error_messages import error_message_for
 from pipeline.selectors.jobs import read_job
-from pipeline.services.update_job import JobChanges, Version, update_job
-from pipeline.wording.event_words import reason_word_choices
+from pipeline.services.jobs import JobChanges, Version, update_job
+from pipeline.wording.events import reason_word_choices
 from pipeline.wording.explanations import explain_line, explained_quiet_hours
 
 EXPORTS = [

@@ -7,7 +7,6 @@ from pipeline.pages.company import (
     application,
     applications,
     board,
-    bulk_decisions,
     contests,
     decisions,
     job_actions,
@@ -21,6 +20,7 @@ from pipeline.pages.company import (
     settings,
     share,
 )
+from pipeline.pages.company import decisions as bulk_decisions
 
 urlpatterns = [
     path("company/", jobs.company_jobs, name="company_jobs"),

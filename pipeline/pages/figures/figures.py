@@ -10,6 +10,9 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from pipeline.figures.idle_seats import USUAL_WEEKS, idle_seats_of_job
+from pipeline.figures.job import totals_of_job
+from pipeline.figures.series import MOST_EVENTS, job_series_of
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.figures.idle_seats import idle_seats_context
 from pipeline.pages.figures.job_charts import (
@@ -21,9 +24,6 @@ from pipeline.pages.figures.job_charts import (
 )
 from pipeline.pages.occupancy_chart import job_occupancy_chart
 from pipeline.pages.time_limit import time_limited
-from pipeline.stats.idle_seats import USUAL_WEEKS, idle_seats_of_job
-from pipeline.stats.job_series import MOST_EVENTS, job_series_of
-from pipeline.stats.job_totals import totals_of_job
 
 RANGES: dict[str, tuple[str, timedelta | None]] = {
     "24h": ("24 hours", timedelta(hours=24)),

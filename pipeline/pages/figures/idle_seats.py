@@ -10,10 +10,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from pipeline.domain.permissions import Action
+from pipeline.figures.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats, idle_seats_of_company
 from pipeline.pages.access import current_member, for_members, require_access
 from pipeline.pages.charts import Chart, ChartBar, ChartTick, chart_ticks_of_count
 from pipeline.pages.time_limit import time_limited
-from pipeline.stats.idle_seats import MOST_JOBS, USUAL_WEEKS, IdleSeats, idle_seats_of_company
 
 # Classes and labels of the causes, in the order of the columns.
 CAUSES = {

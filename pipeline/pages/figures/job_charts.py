@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from jobs.policies import Policy
+from pipeline.figures.series import STEPS, WAIT_EDGES, SeatTime, Series
 from pipeline.pages.charts import (
     SHARE_TICKS,
     Chart,
@@ -16,7 +17,6 @@ from pipeline.pages.charts import (
     chart_ticks_of_count,
     chart_ticks_of_span,
 )
-from pipeline.stats.job_series import STEPS, WAIT_EDGES, SeatTime, Series
 from pipeline.wording.english import short_duration
 
 

@@ -16,42 +16,37 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job
-from pipeline.background.errors import WorkError
-from pipeline.background.start import TaskRequest, start_tasks
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.exports.formats import TYPES, formatted_csv_lines
-from pipeline.pages.access import for_members, own_job
-from pipeline.pages.figures.week_charts import (
-    DAY_BARS,
-    week_day_names,
-    week_days_chart,
-    week_occupancy_chart,
-    week_seat_time_chart,
-)
-from pipeline.pages.figures.week_rows import (
-    week_csv_rows,
-    week_in_short,
-    week_row_columns,
-    week_row_tiles,
-)
-from pipeline.pages.live_page import live_page
-from pipeline.reports.read import (
+from pipeline.figures.reports import (
     KEY,
     ReportWithNeighbours,
+    delete_report_schedule,
     is_report_being_made,
     read_last_report_task,
     read_report,
     read_reports,
-)
-from pipeline.reports.schedule import (
-    delete_report_schedule,
     report_schedule_of,
     schedule_reports,
 )
-from pipeline.stats.job_week import DAYS, Week
+from pipeline.figures.series import DAYS, Week
+from pipeline.files.exports import TYPES, formatted_csv_lines
+from pipeline.pages.access import for_members, own_job
+from pipeline.pages.figures.weeks import (
+    DAY_BARS,
+    week_csv_rows,
+    week_day_names,
+    week_days_chart,
+    week_in_short,
+    week_occupancy_chart,
+    week_row_columns,
+    week_row_tiles,
+    week_seat_time_chart,
+)
+from pipeline.pages.live_page import live_page
+from pipeline.work.start import TaskRequest, WorkError, start_tasks
 from tasks.errors import TaskError
-from tasks.models.statuses import Status
+from tasks.models import Status
 
 PAGE = 26  # half a year
 CHOICES = 12  # past weeks for which the page offers a report

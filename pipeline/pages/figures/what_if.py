@@ -12,19 +12,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from jobs.models import Job
-from pipeline.background.errors import WorkError
 from pipeline.domain.permissions import Action
+from pipeline.figures.whatif.run import (
+    ASSUMPTION,
+    MOST_DAYS,
+    MOST_EVENTS,
+    MOVING,
+    read_last_what_if_task,
+    start_what_if,
+)
 from pipeline.pages.access import for_members, own_job
 from pipeline.pages.charts import Chart, ChartTick, chart_bars, chart_slope, chart_ticks_of_count
 from pipeline.pages.forms import PlainForm
 from pipeline.pages.live_page import live_page
-from pipeline.whatif.compare import ASSUMPTION
-from pipeline.whatif.read import MOST_DAYS, MOST_EVENTS, read_last_what_if_task
-from pipeline.whatif.start import MOVING, start_what_if
 from pipeline.wording.english import count, short_duration
+from pipeline.work.start import WorkError
 from tasks.errors import TaskError
-from tasks.models import Task
-from tasks.models.statuses import Status
+from tasks.models import Status, Task
 
 _HOUR = 3_600
 _MOST_HOURS = 720

@@ -18,7 +18,7 @@ from applicants.mail import post_private_email
 from jobs.models import User
 from jobs.team import company_of_new_team_member, team_roles_of
 from pipeline.pages.qr_code import inline_qr_code
-from pipeline.web.client_address import client_address
+from pipeline.web.addresses import client_address
 
 security = logging.getLogger("security")
 

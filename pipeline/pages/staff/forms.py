@@ -7,9 +7,9 @@ from django import forms
 from applicants.forms import AddressField, NameField
 from jobs.keys import MOST_KEY_DAYS
 from jobs.models import NAME_LENGTH, Role, Scope
-from pipeline.background.catalog import catalogued_company_types
-from pipeline.background.key_limits import MOST_A_MINUTE
 from pipeline.pages.forms import PlainForm
+from pipeline.work.catalog import catalogued_company_types
+from pipeline.work.start import MOST_A_MINUTE
 
 ROLES = {
     Role.VIEWER: "Viewer: can see everything in the company but change nothing",

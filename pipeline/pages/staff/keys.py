@@ -17,8 +17,6 @@ from uuid_utils.compat import uuid7
 from jobs.errors import ApiKeyNotFound, BadName
 from jobs.keys import api_key_of, api_keys_of, revoke_api_key
 from jobs.models import ApiKey, Scope
-from pipeline.background.catalog import COMPANY_TYPES
-from pipeline.background.key_limits import create_limited_key, limits_of_keys
 from pipeline.domain.permissions import Action
 from pipeline.integrations.request_log import StatusClass, logged_requests_of_key
 from pipeline.models import Producer
@@ -31,8 +29,9 @@ from pipeline.pages.access import (
 )
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.staff.forms import KeyForm
-from pipeline.selectors.cursors import encode_cursor
-from pipeline.selectors.page import Page
+from pipeline.selectors.pages import Page, encode_cursor
+from pipeline.work.catalog import COMPANY_TYPES
+from pipeline.work.start import create_limited_key, limits_of_keys
 
 ROWS = 50
 STATUS_CLASSES = {

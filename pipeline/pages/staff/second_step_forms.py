@@ -33,7 +33,7 @@ from django import forms
 from fido2.webauthn import AuthenticationResponse
 
 from applicants.forms import NameField
-from pipeline.limits.rate_limit import Rate, count_against_rate
+from pipeline.web.rate_limit import Rate, count_against_rate
 
 # What the parser of passkeys raises for input of a wrong shape, besides refusing it.
 _UNREADABLE = (

@@ -21,9 +21,9 @@ from django import forms
 
 from applicants.forms import AddressField
 from pipeline.config.allauth import CODE_SECONDS
-from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.rate_limits import TooOften, limit_page_rate
-from pipeline.web.client_address import client_site
+from pipeline.web.addresses import client_site
+from pipeline.web.rate_limit import Rate, count_against_rate
 
 security = logging.getLogger("security")
 

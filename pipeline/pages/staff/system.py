@@ -16,8 +16,7 @@ from pipeline.domain.errors import VerifierBusy
 from pipeline.domain.permissions import Action
 from pipeline.pages.access import Member, current_member, for_members, own_job, require_access
 from pipeline.pages.rate_limits import TooOften, limit_page_rate
-from pipeline.selectors.health import FRESH, health_of_migrations
-from pipeline.selectors.system import logs_of_system, system_status_for
+from pipeline.selectors.system import FRESH, health_of_migrations, logs_of_system, system_status_for
 
 ROWS = 25
 

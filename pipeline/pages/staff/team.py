@@ -14,7 +14,6 @@ from jobs.errors import AlreadyMember, LastOwner, MemberNotFound, SecondStepMiss
 from jobs.models import Membership, Role
 from jobs.team import add_team_member, change_team_role, remove_team_member, team_member_of, team_of
 from pipeline.domain.permissions import Action
-from pipeline.limits.rate_limit import Rate, count_against_rate
 from pipeline.pages.access import (
     Member,
     current_member,
@@ -24,6 +23,7 @@ from pipeline.pages.access import (
 )
 from pipeline.pages.staff.emails import email_new_member
 from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
+from pipeline.web.rate_limit import Rate, count_against_rate
 
 MAILS = Rate(60, 3_600)  # emails per hour to people whom a company adds, repeated ones included
 TOO_MANY_MAILS = "Too many people were emailed in the last hour. Try again later."

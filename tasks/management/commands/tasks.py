@@ -13,10 +13,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from tasks import control, dead_letters
 from tasks.errors import ConfirmationNeeded, TaskError
-from tasks.models import Task, TaskEvent
-from tasks.models.statuses import Status
+from tasks.models import Status, Task, TaskEvent
 from tasks.payloads import redact_payload
-from tasks.stats.site import (
+from tasks.stats import (
     site_dead_depth,
     site_depth,
     site_oldest_age_seconds,

@@ -32,7 +32,7 @@ django.setup()
 from jobs.models import Job
 from pipeline.audit.anchors import append_anchors
 from pipeline.domain.states import Actor, ActorKind
-from pipeline.services.apply import apply
+from pipeline.services.joining import apply
 from applicants.people import find_or_create_applicant
 job = Job.objects.filter(status="OPEN").latest("seq")
 for number in range(5):

@@ -21,7 +21,7 @@ django.setup()
 from jobs.models import Company
 from jobs.policies import Policy
 from pipeline.domain.states import Actor, ActorKind
-from pipeline.services.lifecycle import Posting, create_job
+from pipeline.services.jobs import Posting, create_job
 company = Company.objects.get()
 actor = Actor(ActorKind.COMPANY, uuid.uuid4())
 posting = Posting(title="Only here")

@@ -236,7 +236,7 @@ django.setup()
 from pipeline.database import replica
 replica.state_of_replica = lambda *_: replica.ReplicaState.CURRENT  # as if nobody asked
 from jobs.models import Job
-from pipeline.audit.replay import replay
+from pipeline.audit.verify import replay
 import sys, uuid
 print(replay(uuid.UUID(sys.argv[1])).seq)
 """

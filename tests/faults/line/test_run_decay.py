@@ -14,7 +14,7 @@ from jobs.models import Job
 from pipeline.audit.verify import verify_job
 from pipeline.management.decay_worker import SET_ASIDE_SECONDS, DecayWorker
 from pipeline.models import Heartbeat
-from pipeline.services.lifecycle import close_job
+from pipeline.services.jobs import close_job
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.decay_worker import DecayProcess

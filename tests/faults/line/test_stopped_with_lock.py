@@ -18,7 +18,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from pipeline.server import gunicorn_config
-from pipeline.services.withdraw import withdraw
+from pipeline.services.leaving import withdraw
 from tests.support import factories
 from tests.support.environment import ROOT
 from tests.support.invariants import assert_line_is_sound

@@ -22,11 +22,11 @@ class Memory(AppConfig):
 
     def ready(self) -> None:
         """Keep the tasks that changes derive, instead of writing them with the events."""
-        from pipeline.line import follow_up
+        from pipeline.line import write
 
-        derivations = list(follow_up._derivations)
+        derivations = list(write._derivations)
         for derive in derivations:
-            follow_up.unregister_follow_up(derive)
+            write.unregister_follow_up(derive)
 
         def keep_in_memory(*what: Any) -> list[Any]:
             tasks = [task for derive in derivations for task in derive(*what)]
@@ -34,7 +34,7 @@ class Memory(AppConfig):
                 _queue_of_process().put((time.monotonic() + IN_MEMORY_SECONDS, tasks))
             return []
 
-        follow_up.register_follow_up(keep_in_memory)
+        write.register_follow_up(keep_in_memory)
 
 
 _queues: dict[int, queue.SimpleQueue[tuple[float, list[Any]]]] = {}

@@ -11,7 +11,7 @@ from django.test import Client
 from pipeline.domain.states import Outcome, Reason
 from pipeline.pages.applicant import application as application_page
 from pipeline.selectors.jobs import read_job
-from pipeline.services.lifecycle import close_job, pause_job
+from pipeline.services.jobs import close_job, pause_job
 from tests.support import factories
 from tests.support.applicants import (
     applicant_browser,

@@ -11,7 +11,7 @@ from django.test import Client
 
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
-from pipeline.services.lifecycle import close_job
+from pipeline.services.jobs import close_job
 from tests.support import factories
 from tests.support.applicants import applicant_browser, decide, mine, who
 from tests.support.outbox import code_to

@@ -22,7 +22,7 @@ from pipeline.mail.links import (
     unsubscribe_link,
 )
 from pipeline.privacy.erase import erase_person
-from pipeline.services.lifecycle import close_job
+from pipeline.services.jobs import close_job
 from tests.services.test_verify import unverified
 from tests.support import factories
 from tests.support.applicants import confirm, decide, leave, mine, who

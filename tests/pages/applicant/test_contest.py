@@ -7,9 +7,8 @@ import pytest
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome
 from pipeline.models import Application, Contest
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.remove import remove
-from pipeline.services.withdraw import withdraw
+from pipeline.services.contests import answer_contest
+from pipeline.services.leaving import remove, withdraw
 from tests.support import factories
 from tests.support.applicants import mine, owner_signed_in
 from tests.support.clock import let_time_pass

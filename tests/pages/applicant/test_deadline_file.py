@@ -11,8 +11,8 @@ from icalendar import Calendar
 from jobs.models import JobPosting
 from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.models import Application
-from pipeline.selectors.my_applications import my_current_offer
-from pipeline.services.extend import extend_deadline
+from pipeline.selectors.applications import my_current_offer
+from pipeline.services.turns import extend_deadline
 from tests.support import factories
 from tests.support.applicants import confirm, mine, owner_signed_in, who
 from tests.support.clock import let_time_pass

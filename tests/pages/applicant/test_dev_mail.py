@@ -14,7 +14,7 @@ from django.test import Client
 
 from pipeline.mail import dev_mailbox
 from pipeline.notifications import previews
-from pipeline.pages.applicant import dev_mail
+from pipeline.pages.applicant import home
 from tests.support.pages import page_of, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -211,7 +211,7 @@ def test_an_import_does_not_push_out_a_code(
 
 
 def test_many_emails_have_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dev_mail, "ON_ONE_PAGE", 2)
+    monkeypatch.setattr(home, "ON_ONE_PAGE", 2)
     for number in range(3):
         send(subject=f"Number {number}")
 

@@ -11,9 +11,9 @@ from django.test import Client, RequestFactory
 
 from applicants.browser import DEVICE, sign_in_browser
 from applicants.models import Applicant, Device, DeviceNotice
-from pipeline.limits.rate_limit import Rate
-from pipeline.pages.applicant import devices as module
+from pipeline.pages.applicant import home as module
 from pipeline.privacy.my_data import my_data_about
+from pipeline.web.rate_limit import Rate
 from tests.support import factories
 from tests.support.applicants import applicant_browser, mine
 from tests.support.pages import text_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from pipeline.services.lifecycle import close_job, pause_job
+from pipeline.services.jobs import close_job, pause_job
 from tests.support import factories
 from tests.support.applicants import applicant_browser
 from tests.support.pages import text_of

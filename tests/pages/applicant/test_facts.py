@@ -10,9 +10,9 @@ from django.core.cache import caches
 from django.test import Client
 
 from pipeline.domain.states import Outcome, Reason, ReinstatementReason
+from pipeline.figures import job as public_facts
 from pipeline.models import Application
-from pipeline.services.reinstate import reinstate
-from pipeline.stats import public_facts
+from pipeline.services.leaving import reinstate
 from tests.support import factories
 from tests.support.applicants import applicant_browser, decide, leave
 from tests.support.callers import Caller

@@ -14,7 +14,7 @@ from applicants.tokens import issue_token_to_applicant
 from jobs.models import Company
 from pipeline.domain.states import Outcome, Reason
 from pipeline.models import DecisionNote, Event
-from pipeline.services.remove import remove
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.applicants import applicant_browser
 from tests.support.history import History, page

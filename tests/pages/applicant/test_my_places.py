@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.stats import position_history
+from pipeline.figures import series
 from tests.support import factories
 from tests.support.applicants import applicant_browser, leave, mine, owner_signed_in
 from tests.support.pages import text_of
@@ -36,7 +36,7 @@ def test_it_says_when_there_was_no_place() -> None:
 
 def test_it_says_when_the_log_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     me = factories.applications(factories.job(), 2)[1]
-    monkeypatch.setattr(position_history, "MOST_EVENTS", 1)
+    monkeypatch.setattr(series, "MOST_EVENTS", 1)
 
     assert "too long for this page" in text_of(owner_signed_in(me).get(mine(me, "places/")))
 

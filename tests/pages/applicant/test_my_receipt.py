@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from pipeline.domain.errors import LogReadersBusy, ReceiptNotReady
-from pipeline.pages.applicant import my_receipt
+from pipeline.pages.applicant import data
 from tests.support import factories
 from tests.support.applicants import applicant_browser, mine, owner_signed_in
 from tests.support.lottery import draw, lottery
@@ -69,7 +69,7 @@ def test_what_is_downloaded_is_verified_by_the_program(
 def test_a_long_log_is_downloaded_in_parts(
     browser: Client, application: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(my_receipt, "MOST_ROWS", 2)
+    monkeypatch.setattr(data, "MOST_ROWS", 2)
     whole = content(browser.get(mine(application, "log.jsonl"))).count("\n")
 
     page = browser.get(mine(application, "signed-receipt/")).content.decode()
@@ -107,7 +107,7 @@ def test_it_says_to_ask_again_while_a_receipt_is_not_ready(
     def not_ready(*_: object) -> None:
         raise refusal
 
-    monkeypatch.setattr(my_receipt, "issue_receipt", not_ready)
+    monkeypatch.setattr(data, "issue_receipt", not_ready)
 
     answer = browser.get(mine(application, path))
 
@@ -126,8 +126,8 @@ def test_nobody_gets_another_persons_receipt(application: Any, path: str) -> Non
 def test_a_draw_between_the_reads_of_the_page_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = lottery()
     me, *_ = factories.applications(job_id, 2)
-    read = my_receipt.read_job
-    monkeypatch.setattr(my_receipt, "read_job", lambda asked: (draw(job_id), read(asked))[1])
+    read = data.read_job
+    monkeypatch.setattr(data, "read_job", lambda asked: (draw(job_id), read(asked))[1])
 
     page = owner_signed_in(me).get(mine(me, "signed-receipt/"))
 

@@ -12,7 +12,7 @@ from django.test import Client
 from jobs.models import JobPosting, Membership, Role, User
 from pipeline.models import Application
 from pipeline.pages.live_page import STREAM_HEADER
-from pipeline.services.lifecycle import close_job, pause_job
+from pipeline.services.jobs import close_job, pause_job
 from tests.support import factories
 from tests.support.applicants import applicant_browser
 from tests.support.clock import let_time_pass

@@ -9,7 +9,7 @@ from django.test import Client
 
 from pipeline.mail.links import LinkedOffer, make_offer_link_token
 from pipeline.models import Application, Event
-from pipeline.services.preaccept import preaccept
+from pipeline.services.turns import preaccept
 from tests.support import factories
 from tests.support.applicants import leave, mine, owner_signed_in
 from tests.support.clock import database_now, let_time_pass

@@ -7,8 +7,8 @@ from django.test import Client
 
 from pipeline.domain.errors import NotPassable
 from pipeline.mail.links import LinkedOffer, make_offer_link_token
-from pipeline.selectors.my_applications import my_current_offer
-from pipeline.services.verify import verify
+from pipeline.selectors.applications import my_current_offer
+from pipeline.services.joining import verify
 from pipeline.wording.sentences import Reader, sentence
 from tests.services.test_pass import offered_first, passes, passes_next
 from tests.support import factories

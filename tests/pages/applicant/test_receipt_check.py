@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.test import Client
 
 from pipeline.domain.errors import VerifierBusy
-from pipeline.pages.applicant import receipt_check
+from pipeline.pages.applicant import data
 from tests.support import factories
 from tests.support.applicants import applicant_browser, mine, owner_signed_in
 from tests.support.pages import text_of
@@ -84,7 +84,7 @@ def test_it_says_to_come_back_while_others_verify(
     def busy(*_: object, **__: object) -> None:
         raise VerifierBusy
 
-    monkeypatch.setattr(receipt_check, "verify_job", busy)
+    monkeypatch.setattr(data, "verify_job", busy)
 
     assert check(browser, application).status_code == 503
 

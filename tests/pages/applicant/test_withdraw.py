@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.domain.states import Outcome
 from pipeline.pages.applicant.application import CONFIRMED, WITHDRAWN
-from pipeline.services.lifecycle import close_job, pause_job
+from pipeline.services.jobs import close_job, pause_job
 from tests.support import factories
 from tests.support.applicants import decide, mine, owner_signed_in
 from tests.support.clock import let_time_pass

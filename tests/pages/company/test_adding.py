@@ -10,8 +10,8 @@ from applicants.models import Applicant
 from jobs.models import Company
 from pipeline.domain.states import SYSTEM, Outcome
 from pipeline.models import Application
-from pipeline.services.lifecycle import pause_job
-from pipeline.services.remove import remove
+from pipeline.services.jobs import pause_job
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.applicants import named
 from tests.support.clock import let_time_pass

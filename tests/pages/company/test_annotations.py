@@ -84,7 +84,7 @@ def test_a_note_that_cannot_be_added_is_not_lost(
     assert "Knows &lt;Zig&gt;. Knows" in answer(long)
     assert "Enter at most 2000 characters" in answer(long)
 
-    monkeypatch.setattr("pipeline.annotations.write.MOST_NOTES", 0)
+    monkeypatch.setattr("pipeline.review.annotations.MOST_NOTES", 0)
     refused = answer("Knows Ada.")
     assert "Knows Ada.</textarea>" in refused
     assert "An application can have 0 notes. Remove one first." in refused

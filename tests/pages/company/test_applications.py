@@ -14,11 +14,11 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.models import Company, Role
-from pipeline.annotations import write
 from pipeline.domain.states import Outcome
 from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application, SavedView
 from pipeline.pages.company import application_filters
+from pipeline.review import annotations as write
 from pipeline.selectors.job_applications import list_statements
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
@@ -107,7 +107,7 @@ def test_what_was_not_searched_is_said_and_can_still_be_decided_on(
     for name in ("selectors.job_applications", "pages.company.applications"):
         monkeypatch.setattr(f"pipeline.{name}.MOST_COUNTED", 3)
     monkeypatch.setattr("pipeline.selectors.job_applications.CANDIDATES", 1)
-    monkeypatch.setattr("pipeline.selectors.marked_applications.MOST_MARKED", -1)
+    monkeypatch.setattr("pipeline.selectors.applications.MOST_MARKED", -1)
     list_statements.cache_clear()
 
     page = page_of(recruiter, f"/company/jobs/{job}/applications/?tag=night")
@@ -210,7 +210,7 @@ def test_a_search_that_takes_too_long_chooses_nobody(
     assert "Decide on 1 person" in follow(recruiter, path, form)
 
     monkeypatch.setattr("pipeline.selectors.job_applications.CANDIDATES", 1)
-    monkeypatch.setattr("pipeline.selectors.marked_applications.MOST_MARKED", -1)
+    monkeypatch.setattr("pipeline.selectors.applications.MOST_MARKED", -1)
     list_statements.cache_clear()
     asked = follow(recruiter, path, form)
     list_statements.cache_clear()

@@ -9,10 +9,9 @@ from jobs.models import Company, Role
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Actor, ActorKind, Outcome
 from pipeline.models import Application, Contest
-from pipeline.services.answer_contest import answer_contest
-from pipeline.services.contest import contest
-from pipeline.services.lifecycle import close_job
-from pipeline.services.remove import remove
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.clock import let_time_pass

@@ -14,7 +14,7 @@ from django.test import Client
 from jobs.models import Company, Job
 from pipeline.domain.states import SYSTEM
 from pipeline.models import Application, DecisionNote
-from pipeline.services.lifecycle import pause_job
+from pipeline.services.jobs import pause_job
 from tests.support import factories
 from tests.support.applicants import leave, named
 from tests.support.clock import database_now, let_time_pass

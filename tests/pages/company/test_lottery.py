@@ -10,7 +10,7 @@ from django.test import Client
 
 from jobs.models import Company, Job, Role
 from pipeline.models import Event
-from pipeline.services.lifecycle import pause_job
+from pipeline.services.jobs import pause_job
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser

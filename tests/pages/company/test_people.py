@@ -16,10 +16,10 @@ from jobs.models import Company
 from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application, NameWord
 from pipeline.privacy.erase import erase_person
-from pipeline.selectors import search
-from pipeline.selectors.recent_stats import NOTHING_YET, recent_misses, recent_waits
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.withdraw import withdraw
+from pipeline.selectors import people
+from pipeline.selectors.jobs import NOTHING_YET, recent_misses, recent_waits
+from pipeline.services.leaving import withdraw
+from pipeline.services.turns import acknowledge
 from tests.support import factories
 from tests.support.applicants import named
 from tests.support.clock import let_time_pass
@@ -32,7 +32,7 @@ def job(job: UUID) -> UUID:
 
 
 def found(company: Company, words: str, **how: Any) -> list[str]:
-    page = search.search_by_name(company.id, words, limit=how.pop("limit", 50), **how)
+    page = people.search_by_name(company.id, words, limit=how.pop("limit", 50), **how)
     return [seen.application.name for seen in page.rows]
 
 
@@ -68,11 +68,11 @@ def test_a_long_list_has_pages(company: Company) -> None:
         factories.application(job, factories.applicant(name=f"Kim Number{n}"))
     index_names()
 
-    first = search.search_by_name(company.id, "kim", limit=2)
+    first = people.search_by_name(company.id, "kim", limit=2)
     assert first.next
-    second = search.search_by_name(company.id, "kim", after=first.next, limit=2)
+    second = people.search_by_name(company.id, "kim", after=first.next, limit=2)
     assert second.next
-    third = search.search_by_name(company.id, "kim", after=second.next, limit=2)
+    third = people.search_by_name(company.id, "kim", after=second.next, limit=2)
 
     pages = [first.rows, second.rows, third.rows]
     assert [len(page) for page in pages] == [2, 2, 1]
@@ -83,7 +83,7 @@ def test_a_long_list_has_pages(company: Company) -> None:
 @pytest.fixture
 def many(company: Company, monkeypatch: Any) -> Company:
     """A company with more people of a name than a search looks at in one go: two."""
-    monkeypatch.setattr(search, "CANDIDATES", 2)
+    monkeypatch.setattr(people, "CANDIDATES", 2)
     job = factories.job(company_id=company.id)
     for name in ("Maria A", "Maria B", "Maria C", "Carl D", "Carl E"):
         factories.application(job, factories.applicant(name=name))
@@ -92,7 +92,7 @@ def many(company: Company, monkeypatch: Any) -> Company:
 
 
 def test_a_search_goes_on_until_it_has_found_somebody(many: Company) -> None:
-    page = search.search_by_name(many.id, "maria c", limit=5)
+    page = people.search_by_name(many.id, "maria c", limit=5)
 
     assert [seen.application.name for seen in page.rows] == ["Maria C"]
     assert page.next is None
@@ -101,12 +101,12 @@ def test_a_search_goes_on_until_it_has_found_somebody(many: Company) -> None:
 def test_a_search_looks_at_so_many_names_and_goes_on_with_the_next_page(
     many: Company, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(search, "LOOKS", 1)
+    monkeypatch.setattr(people, "LOOKS", 1)
 
-    first = search.search_by_name(many.id, "maria c", limit=5)
+    first = people.search_by_name(many.id, "maria c", limit=5)
     assert first.next
     assert (first.rows, first.next.word) == ([], "maria")
-    second = search.search_by_name(many.id, "maria c", after=first.next, limit=5)
+    second = people.search_by_name(many.id, "maria c", after=first.next, limit=5)
 
     assert [seen.application.name for seen in second.rows] == ["Maria C"]
 
@@ -114,9 +114,9 @@ def test_a_search_looks_at_so_many_names_and_goes_on_with_the_next_page(
 def test_a_search_begins_with_the_word_that_fewest_people_have(
     many: Company, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(search, "LOOKS", 1)
+    monkeypatch.setattr(people, "LOOKS", 1)
 
-    page = search.search_by_name(many.id, "maria b", limit=5)
+    page = people.search_by_name(many.id, "maria b", limit=5)
 
     assert [seen.application.name for seen in page.rows] == ["Maria B"]
 

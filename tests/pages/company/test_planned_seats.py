@@ -12,7 +12,7 @@ from django.test import Client
 
 from jobs.models import Company, Role
 from pipeline.models import PlannedSeats
-from pipeline.services.lifecycle import close_job
+from pipeline.services.jobs import close_job
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.applicants import applicant_browser, named

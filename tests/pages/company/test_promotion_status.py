@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.wording.promotion_status import Cause, PromotionFacts, status_of_promotion
+from pipeline.wording.status import Cause, PromotionFacts, status_of_promotion
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SOON, PAST = NOW + timedelta(hours=1), NOW - timedelta(seconds=5)

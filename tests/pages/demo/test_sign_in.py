@@ -11,7 +11,7 @@ from django.test import Client
 from jobs.companies import create_company
 from pipeline.config.demo_addresses import APPLICANT, OWNER, demo_address
 from pipeline.management.commands.up import demo_links_for_up
-from pipeline.web import demo_access
+from pipeline.web import addresses
 from tests.support import factories
 from tests.support.pages import text_of
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def link_of(who: str) -> str:
-    return f"/demo/sign-in/{demo_access.demo_access_token(who)}/"
+    return f"/demo/sign-in/{addresses.demo_access_token(who)}/"
 
 
 @pytest.fixture(autouse=True)
@@ -75,15 +75,15 @@ def test_no_link_exists_or_works_with_a_database_of_ones_own(
 
     assert visitor.get(link).status_code == 404
     assert visitor.post(link).status_code == 404
-    assert demo_access.demo_access_token(who) == ""
+    assert addresses.demo_access_token(who) == ""
     assert demo_links_for_up("http://127.0.0.1:8000") == ""
     assert not visitor.session.keys()
 
 
 def test_a_link_ends_after_an_hour(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    hour = demo_access.LINK_LIFETIME
+    hour = addresses.LINK_LIFETIME
     link = link_of("owner")
-    monkeypatch.setattr(demo_access, "LINK_LIFETIME", timedelta(seconds=-1))
+    monkeypatch.setattr(addresses, "LINK_LIFETIME", timedelta(seconds=-1))
 
     shown, entered = visitor.get(link), visitor.post(link)
 
@@ -93,7 +93,7 @@ def test_a_link_ends_after_an_hour(visitor: Client, monkeypatch: pytest.MonkeyPa
     assert "_auth_user_id" not in visitor.session
 
 
-@pytest.mark.parametrize("token", ["x", "Im93bmVyIg:1a:b", demo_access.OWNER])
+@pytest.mark.parametrize("token", ["x", "Im93bmVyIg:1a:b", addresses.OWNER])
 def test_a_made_up_token_signs_nobody_in(visitor: Client, token: str) -> None:
     answer = visitor.post(f"/demo/sign-in/{token}/")
 

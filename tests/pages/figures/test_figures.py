@@ -60,7 +60,7 @@ def test_an_unknown_range_is_the_usual_one(viewer: Client, past: History) -> Non
 def test_it_says_when_only_the_last_events_are_shown(
     viewer: Client, past: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.stats.job_series.MOST_EVENTS", 4)
+    monkeypatch.setattr("pipeline.figures.series.MOST_EVENTS", 4)
     monkeypatch.setattr(module, "MOST_EVENTS", 4)
 
     text = text_of(viewer, past.job, "?range=all")

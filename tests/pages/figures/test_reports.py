@@ -14,11 +14,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Company, Role
+from pipeline.figures.reports import KEY
 from pipeline.models import WeeklyReport
-from pipeline.pages.figures.week_rows import GROUPS
-from pipeline.reports.read import KEY
-from tasks.models import Schedule, Task
-from tasks.models.statuses import Status
+from pipeline.pages.figures.weeks import GROUPS
+from tasks.models import Schedule, Status, Task
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.handlers import Run

@@ -9,12 +9,9 @@ import pytest
 from django.test import Client
 
 from jobs.models import Company
-from pipeline.background.start import TaskRequest, start_tasks
-from pipeline.whatif.compare import ASSUMPTION
-from pipeline.whatif.read import KEY
-from pipeline.whatif.start import start_what_if
-from tasks.models import Task
-from tasks.models.statuses import Status
+from pipeline.figures.whatif.run import ASSUMPTION, KEY, start_what_if
+from pipeline.work.start import TaskRequest, start_tasks
+from tasks.models import Status, Task
 from tests.support import background_tasks, factories
 from tests.support.handlers import Run
 from tests.support.history import page

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.models import Company, Membership, Role, User
-from pipeline.exports.formats import LONG_LOG
+from pipeline.files.exports import LONG_LOG
 from pipeline.models import StoredFile
 from tasks.models import Task
 from tests.support import factories

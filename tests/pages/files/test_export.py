@@ -18,9 +18,9 @@ from django.test import Client
 
 from jobs.models import Company
 from pipeline.domain.states import Outcome, Reason
-from pipeline.exports.formats import undo_defused_csv_text
+from pipeline.files.exports import undo_defused_csv_text
 from pipeline.models import DecisionNote
-from pipeline.services.remove import remove
+from pipeline.services.leaving import remove
 from tests.support import factories
 from tests.support.crowd import crowd
 from tests.support.environment import ROOT

@@ -97,7 +97,7 @@ def test_a_moment_deep_in_a_long_log_says_that_it_has_no_lists(
     viewer: Client, past: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for bound in ("MOST_FOLDED", "MOST_COMPARED"):
-        monkeypatch.setattr(f"pipeline.selectors.past_states.{bound}", 2)
+        monkeypatch.setattr(f"pipeline.selectors.past.{bound}", 2)
 
     text = words(viewer, page(past.job, "replay/?seq=5&with=10"))
 

@@ -15,12 +15,11 @@ from jobs.models import Company
 from pipeline.domain.states import EventType, Outcome
 from pipeline.maintenance.name_index import index_names
 from pipeline.models import Application
-from pipeline.selectors.event_trees import Wanted, event_trees_of, wanted_event_trees_of
-from pipeline.services.acknowledge import acknowledge
-from pipeline.services.lifecycle import close_job
-from pipeline.services.preaccept import preaccept
-from pipeline.services.remove import remove
-from pipeline.services.settle import settle
+from pipeline.selectors.timelines import Wanted, event_trees_of, wanted_event_trees_of
+from pipeline.services.jobs import close_job
+from pipeline.services.leaving import remove
+from pipeline.services.settling import settle
+from pipeline.services.turns import acknowledge, preaccept
 from tests.services.test_pass import passes_next
 from tests.support import factories
 from tests.support.busy_line import busy_job

@@ -60,7 +60,7 @@ def test_when_others_verify_it_says_to_come_back(
     def busy(*_: object, **__: object) -> None:
         raise VerifierBusy
 
-    monkeypatch.setattr("pipeline.pages.history.verify.verify_job", busy)
+    monkeypatch.setattr("pipeline.pages.history.verify_job", busy)
 
     status, text = press(viewer, past)
 

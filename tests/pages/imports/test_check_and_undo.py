@@ -11,11 +11,11 @@ from django.db.models import F
 from django.test import Client
 
 from jobs.models import Company, Role
-from pipeline.imports.start import CHECK, IMPORT
-from pipeline.imports.undo import UNDO
+from pipeline.files.imports.starting import CHECK, IMPORT
+from pipeline.files.imports.tasks import UNDO
 from pipeline.models import Application, ImportRun
 from tasks.models import Task
-from tests.imports.files import as_csv, imported, people
+from tests.files.imports.files import as_csv, imported, people
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.task_runs import run_due_tasks

@@ -11,14 +11,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from jobs.models import Company, Role
-from pipeline.imports import admit
-from pipeline.imports.admit import admit_rows
-from pipeline.imports.check import check_import_rows
-from pipeline.imports.read_csv import read_csv_rows
+from pipeline.files.imports import admitting
+from pipeline.files.imports.admitting import admit_rows
+from pipeline.files.imports.reading import read_csv_rows
+from pipeline.files.imports.tasks import check_import_rows
 from pipeline.models import ImportRun, StoredFile
-from pipeline.services.lifecycle import pause_job
+from pipeline.services.jobs import pause_job
 from tasks.models import Task
-from tests.imports.files import as_csv, people
+from tests.files.imports.files import as_csv, people
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 
@@ -131,8 +131,8 @@ def test_a_job_that_is_not_open_takes_no_file(recruiter: Client, job_id: UUID) -
 def test_the_report_of_an_import_that_ended_early_can_be_imported_again(
     recruiter: Client, company: Company, job_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.imports.read_file.ROWS_IN_PART", 3)
-    monkeypatch.setattr(admit, "FIRST_PARTS", 1)
+    monkeypatch.setattr("pipeline.files.imports.reading.ROWS_IN_PART", 3)
+    monkeypatch.setattr(admitting, "FIRST_PARTS", 1)
     here = give(recruiter, job_id, as_csv(people(8)))
     admit_rows(
         ImportRun.objects.get().file_id,

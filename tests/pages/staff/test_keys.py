@@ -10,8 +10,8 @@ from django.test import Client
 
 from jobs.keys import create_api_key
 from jobs.models import ApiKey, Company, Role, Scope, User
-from pipeline.background.catalog import COMPANY_TYPES
 from pipeline.models import Producer
+from pipeline.work.catalog import COMPANY_TYPES
 from tests.support import factories
 from tests.support.accounts import browser_of, member_of
 from tests.support.callers import UNKNOWN_ID

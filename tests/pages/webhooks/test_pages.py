@@ -12,11 +12,10 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import Company
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.pages.webhooks.words import FAILURES, OFF_REASONS, STATES
-from pipeline.webhooks.client import Failure
+from pipeline.outgoing.client import Failure
+from pipeline.pages.webhooks import FAILURES, OFF_REASONS, STATES
 from pipeline.webhooks.deliver import deliver_due_webhooks
-from pipeline.webhooks.endpoints import SHOWN_AGAIN_FOR
-from pipeline.webhooks.redeliver import REDELIVER
+from pipeline.webhooks.endpoints import REDELIVER, SHOWN_AGAIN_FOR
 from tasks.models import Task
 from tests.support.pages import follow, page_of
 from tests.support.receiver import Receiver

@@ -8,8 +8,7 @@ import pytest
 
 from tasks import control
 from tasks.enqueue import NewTask, enqueue, enqueue_many
-from tasks.models import Task, TaskOwnerBreaker, TaskType
-from tasks.models.statuses import Breaker
+from tasks.models import Breaker, Task, TaskOwnerBreaker, TaskType
 from tests.support.task_workers import StartWorker
 from tests.support.waiting import eventually
 from tests.tasks.seen import add, events, status

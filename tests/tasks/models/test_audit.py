@@ -9,8 +9,7 @@ import pytest
 from django.db import connection, transaction
 
 from tasks import control, errors, retention
-from tasks.models import TaskAct, TaskType
-from tasks.models.statuses import Breaker
+from tasks.models import Breaker, TaskAct, TaskType
 from tasks.scheduling.schedules import (
     create_schedule,
     delete_schedule,

@@ -11,8 +11,7 @@ from django.db import connection
 
 from tasks import control, registry
 from tasks.enqueue import NewTask, enqueue, enqueue_many
-from tasks.models import Task, TaskType
-from tasks.models.statuses import Breaker
+from tasks.models import Breaker, Task, TaskType
 from tests.support.together import started, wait_until_somebody_waits_for_a_lock
 from tests.tasks.claims import claimer
 from tests.tasks.seen import add, events, status, task

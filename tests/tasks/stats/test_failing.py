@@ -11,7 +11,7 @@ from django.db import connection
 from tasks.dead_letters import replay_dead_letter
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task
-from tasks.stats.site import MOST_FAILING, site_failing_seconds
+from tasks.stats import MOST_FAILING, site_failing_seconds
 from tests.tasks.claims import claimer
 
 __all__ = ["claimer"]

@@ -11,8 +11,7 @@ from django.db import connection
 from tasks import retention
 from tasks.enqueue import NewTask, enqueue_many
 from tasks.models import TaskTally, TaskTotal
-from tasks.stats.site import site_ended_runs
-from tasks.stats.totals import _FOLD, RunTotal, fold_totals, run_totals
+from tasks.stats import _FOLD, RunTotal, fold_totals, run_totals, site_ended_runs
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import add
 

@@ -11,8 +11,7 @@ import pytest
 
 from tasks import control
 from tasks.enqueue import NewTask, enqueue_many
-from tasks.models import Task, TaskType, TaskWorker
-from tasks.models.statuses import Breaker
+from tasks.models import Breaker, Task, TaskType, TaskWorker
 from tasks.worker.attempt import Attempt
 from tasks.worker.options import Options
 from tasks.worker.worker import Worker

@@ -12,13 +12,12 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import own_job
-from pipeline.api.callers import caller_of
+from pipeline.api.auth import caller_of, own_job
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.parsing import CSVParser, StrictJSONParser, refuse_unparsable_body
-from pipeline.api.problem_types import (
+from pipeline.api.parameters import CSVParser, StrictJSONParser, refuse_unparsable_body
+from pipeline.api.problems import (
     BACKPRESSURE,
     FILES_FULL,
     INVALID_FILE,
@@ -27,14 +26,14 @@ from pipeline.api.problem_types import (
 )
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
-from pipeline.api.v1.applications.inputs import ApplicationsImportIn
-from pipeline.api.v1.tasks.outputs import TaskOut, task_out
-from pipeline.background.catalog import paused_types_among
-from pipeline.background.tasks import task_of
+from pipeline.api.v1.applications.shapes import ApplicationsImportIn
+from pipeline.api.v1.tasks.shapes import TaskOut, task_out
 from pipeline.domain.permissions import Action
-from pipeline.imports.read_csv import MOST_BYTES
-from pipeline.imports.rows import ImportRow, RowReader
-from pipeline.imports.start import start_import
+from pipeline.files.imports.reading import MOST_BYTES
+from pipeline.files.imports.rows import ImportRow, RowReader
+from pipeline.files.imports.starting import start_import
+from pipeline.work.catalog import paused_types_among
+from pipeline.work.tasks import task_of
 
 # Allowance for what a form adds around its file.
 FORM_BYTES = 65_536

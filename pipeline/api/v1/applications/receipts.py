@@ -8,22 +8,19 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import visible_application
-from pipeline.api.callers import caller_of
+from pipeline.api.auth import caller_of, visible_application
 from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import AFTER_SEQ, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import page_cursor_seq, page_limit, paginated
-from pipeline.api.problem_types import LOG_ARCHIVED
+from pipeline.api.parameters import page_cursor_seq, page_limit, paginated
+from pipeline.api.problems import LOG_ARCHIVED
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.outputs import Count, Hash, PageOf
+from pipeline.audit.receipts import issue_receipt, opaque_rows
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import Outcome, Status
-from pipeline.receipts.opaque_log import opaque_rows
-from pipeline.receipts.receipt import issue_receipt
-from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.jobs import read_job_facts
-from pipeline.selectors.page import Page
+from pipeline.selectors.pages import Page, encode_cursor
 
 # A time as it is signed: UTC, with six digits of microseconds.
 SignedTime = Annotated[str, ("format", "date-time")]

@@ -7,11 +7,10 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import own_application
-from pipeline.api.callers import caller_of
+from pipeline.api.auth import caller_of, own_application
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problem_types import (
+from pipeline.api.problems import (
     ACKNOWLEDGMENT_EXPIRED,
     CLOCK_MOVING,
     INVALID_TRANSITION,
@@ -20,13 +19,15 @@ from pipeline.api.problem_types import (
     NOT_PREACCEPTABLE,
     SANDBOX_FULL,
 )
-from pipeline.api.v1.applications.inputs import DeferralIn, PassNextIn, PreacceptanceIn
-from pipeline.api.v1.applications.outputs import ApplicationOut, application_answer
+from pipeline.api.v1.applications.shapes import (
+    ApplicationOut,
+    DeferralIn,
+    PassNextIn,
+    PreacceptanceIn,
+    application_answer,
+)
 from pipeline.domain.permissions import Action
-from pipeline.services.defer import defer
-from pipeline.services.pass_next import pass_next
-from pipeline.services.pass_offer import pass_offer
-from pipeline.services.preaccept import preaccept
+from pipeline.services.turns import defer, pass_next, pass_offer, preaccept
 
 
 class Defer(Endpoint):

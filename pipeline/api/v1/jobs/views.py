@@ -12,17 +12,17 @@ from rest_framework.response import Response
 
 from jobs.models import Job, JobStatus
 from jobs.policies import Policy
-from pipeline.api.access import (
+from pipeline.api.auth import (
+    CompanyCaller,
     authorize,
     authorize_company,
+    caller_of,
     has_access_as_company,
     has_access_to_job,
     own_job,
 )
-from pipeline.api.callers import CompanyCaller, caller_of
 from pipeline.api.conditional import conditional_answer, etags_to_match, strong_etag
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
-from pipeline.api.errors import PreconditionFailed, PreconditionRequired
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import (
     EXTERNAL_ID,
@@ -34,14 +34,16 @@ from pipeline.api.openapi.parameters import (
     fields_parameter,
 )
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import page_cursor_id, page_limit, paginated
 from pipeline.api.parameters import (
     choice_parameter,
     metadata_parameter,
+    page_cursor_id,
+    page_limit,
+    paginated,
     search_parameter,
     text_parameter,
 )
-from pipeline.api.problem_types import (
+from pipeline.api.problems import (
     CLOCK_MOVING,
     EXTERNAL_ID_TAKEN,
     INVALID_SCHEDULE,
@@ -49,19 +51,27 @@ from pipeline.api.problem_types import (
     PRECONDITION_FAILED,
     PRECONDITION_REQUIRED,
     SANDBOX_FULL,
+    PreconditionFailed,
+    PreconditionRequired,
 )
 from pipeline.api.v1.fields import Nothing, reference_in_fields
-from pipeline.api.v1.jobs.inputs import JobChangeIn, JobIn
-from pipeline.api.v1.jobs.outputs import JobOut, job_out
+from pipeline.api.v1.jobs.shapes import JobChangeIn, JobIn, JobOut, job_out
 from pipeline.api.v1.outputs import PageOf
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
-from pipeline.selectors.cursors import encode_cursor
 from pipeline.selectors.jobs import JobFacts, jobs_of_company, read_job, read_open_jobs
-from pipeline.selectors.page import Page
-from pipeline.services.delete_draft import delete_draft
-from pipeline.services.lifecycle import Posting, close_job, create_job, open_job, pause_job
-from pipeline.services.update_job import JobChanges, Version, update_job
+from pipeline.selectors.pages import Page, encode_cursor
+from pipeline.services.jobs import (
+    JobChanges,
+    Posting,
+    Version,
+    close_job,
+    create_job,
+    delete_draft,
+    open_job,
+    pause_job,
+    update_job,
+)
 
 _TEXTS = ("title", "description", "location")
 # Fields that only an owner may change, and only with If-Match.

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline.api.access import authorize_company
-from pipeline.api.callers import CompanyCaller, caller_of
+from pipeline.api.auth import CompanyCaller, authorize_company, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endpoint_page_answer
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import OF_TASK_TYPE, PAGED, TASK_STATUS, fields_parameter
-from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.pagination import page_cursor_id, page_cursor_number, page_limit, paginated
-from pipeline.api.parameters import choice_parameter, text_parameter
-from pipeline.api.problem_types import (
+from pipeline.api.openapi.schemas import File, Tag, describes
+from pipeline.api.parameters import (
+    choice_parameter,
+    page_cursor_id,
+    page_cursor_number,
+    page_limit,
+    paginated,
+    text_parameter,
+)
+from pipeline.api.problems import (
     BACKPRESSURE,
+    CONFIRMATION_NEEDED,
     INVALID_PAYLOAD,
     INVALID_TRANSITION,
     TYPE_NOT_ALLOWED,
@@ -29,31 +41,53 @@ from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import note_throttle_count
 from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import PageOf
-from pipeline.api.v1.tasks.inputs import OF_A_REQUEST, TaskBatchIn, TaskIn
-from pipeline.api.v1.tasks.outputs import (
+from pipeline.api.v1.tasks.shapes import (
+    OF_A_REQUEST,
     FullTaskOut,
+    ImportedRowOut,
     NewTaskOut,
     NewTasksOut,
+    ReplayedOut,
+    TaskBatchIn,
     TaskEventOut,
+    TaskIn,
     TaskOut,
+    TaskReplayIn,
+    TaskReplaysIn,
     TaskStatsOut,
+    TaskTypeOut,
+    TaskTypesOut,
     full_task_out,
+    imported_row_out,
     new_task_out,
     task_events_out,
     task_out,
+    task_type_out,
 )
-from pipeline.background.catalog import paused_types_among
-from pipeline.background.start import RATE, TaskRequest, start_tasks
-from pipeline.background.task_events import task_events_of
-from pipeline.background.tasks import task_of, tasks_by_id, tasks_of
 from pipeline.database.instants import database_now
+from pipeline.domain.errors import TaskTypeNotFound
 from pipeline.domain.permissions import Action
-from pipeline.selectors.cursors import encode_cursor
-from tasks import control
-from tasks.models import Task
-from tasks.models.statuses import HELD, Status
-from tasks.stats.owner import owner_depth, owner_oldest_age_seconds, owner_task_counts
-from tasks.stats.site import site_workers_alive
+from pipeline.files.imports.results import (
+    outcomes_of_import,
+    progress_of_import_task,
+    report_of_refused_rows,
+)
+from pipeline.files.stored import read_file_pieces, read_stored_file
+from pipeline.selectors.pages import encode_cursor
+from pipeline.work.catalog import KnownType, catalogued_type, catalogued_types, paused_types_among
+from pipeline.work.dead_letters import (
+    dead_letters_of,
+    replay_company_dead_letter,
+    replay_company_dead_letters,
+)
+from pipeline.work.start import RATE, TaskRequest, start_tasks, types_to_start
+from pipeline.work.tasks import names_of_task_actors, task_events_of, task_of, tasks_by_id, tasks_of
+from tasks import control, dead_letters
+from tasks.models import HELD, Status, Task
+from tasks.stats import owner_depth, owner_oldest_age_seconds, owner_task_counts, site_workers_alive
+
+security = logging.getLogger("security")
+
 
 # The ways in which starting work can be refused.
 STARTS = (UNKNOWN_TASK_TYPE, INVALID_PAYLOAD, TYPE_NOT_ALLOWED, BACKPRESSURE)
@@ -262,3 +296,290 @@ def _start_tasks_of_caller(
         (row, is_new or (row.idempotency_key or "").startswith(OF_A_REQUEST))
         for row, is_new in rows
     ]
+
+
+# Endpoints for dead letters: tasks that failed their last attempt and wait for a decision.
+
+
+class DeadLetters(Endpoint):
+    """`/tasks/dead`"""
+
+    renderer_classes = (NumberJSONRenderer,)
+
+    @describes(
+        "list_dead_tasks",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        PageOf[TaskOut],
+        parameters=(OF_TASK_TYPE, *PAGED),
+        about="A single task shows its payload and all its errors with their tracebacks.",
+    )
+    def get(self, request: Request) -> Response:
+        """Return the company's dead letters, oldest first, each with its last error."""
+        page = dead_letters_of(
+            authorize_company(caller_of(request), Action.READ_COMPANY).company_id,
+            type_key=text_parameter(request, "type"),
+            after=page_cursor_id(request),
+            limit=page_limit(request),
+        )
+        rows = paginated(page, task_out, lambda task: encode_cursor(str(task.id)))
+        return endpoint_page_answer(request, rows)
+
+
+class ReplayDeadLetter(Endpoint):
+    """`/tasks/{id}/replay`"""
+
+    renderer_classes = (NumberJSONRenderer,)
+
+    @describes(
+        "replay_task",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        TaskOut,
+        takes=(TaskReplayIn,),
+        refuses=(
+            INVALID_TRANSITION,
+            CONFIRMATION_NEEDED,
+            INVALID_PAYLOAD,
+            UNKNOWN_TASK_TYPE,
+            TYPE_NOT_ALLOWED,
+        ),
+    )
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Replay a dead letter with its full number of attempts, and another payload if given."""
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        given = endpoint_body(request, TaskReplayIn)
+        replay_company_dead_letter(
+            company_id=caller.company_id,
+            task_id=task_id,
+            actor=caller.producer,
+            key_id=caller.key_id,
+            payload=given.get("payload"),
+            confirmed=given["confirmed"],
+        )
+        return Response(task_out(task_of(caller.company_id, task_id)))
+
+
+class DiscardDeadLetter(Endpoint):
+    """`/tasks/{id}/discard`"""
+
+    renderer_classes = (NumberJSONRenderer,)
+
+    @describes(
+        "discard_task",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        TaskOut,
+        takes=(Nothing,),
+        refuses=(INVALID_TRANSITION,),
+    )
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Discard a dead letter. This is final."""
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        endpoint_body(request, Nothing)
+        dead_letters.discard_dead_letter(task_id, actor=caller.producer, owner_id=caller.company_id)
+        return Response(task_out(task_of(caller.company_id, task_id)))
+
+
+class ReplayDeadLetters(Endpoint):
+    """`/tasks/dead/replay`"""
+
+    @describes(
+        "replay_tasks",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        ReplayedOut,
+        takes=(TaskReplaysIn,),
+        refuses=(CONFIRMATION_NEEDED, UNKNOWN_TASK_TYPE, TYPE_NOT_ALLOWED),
+    )
+    def post(self, request: Request) -> Response:
+        """Replay the oldest dead letters of a type, and return their number."""
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        given = endpoint_body(request, TaskReplaysIn)
+        count = replay_company_dead_letters(
+            company_id=caller.company_id,
+            key=given["type"],
+            actor=caller.producer,
+            key_id=caller.key_id,
+            limit=given["limit"],
+            confirmed=given["confirmed"],
+        )
+        return Response({"replayed": count})
+
+
+# Endpoints for the types of background work that a company may start, and for pausing them.
+
+
+class TaskTypes(Endpoint):
+    """`/task-types`"""
+
+    renderer_classes = (NumberJSONRenderer,)
+
+    @describes("list_task_types", Tag.TASKS, Action.READ_COMPANY, TaskTypesOut)
+    def get(self, request: Request) -> Response:
+        """List the types that the company may start, with their limits and pauses."""
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        return Response({"data": _task_types_out(caller, catalogued_types()), "next_cursor": None})
+
+
+class PauseTaskType(Endpoint):
+    """`/task-types/{key}/pause`"""
+
+    renderer_classes = (NumberJSONRenderer,)
+
+    @describes(
+        "pause_task_type",
+        Tag.TASKS,
+        Action.MANAGE_TASKS,
+        TaskTypeOut,
+        takes=(Nothing,),
+        about="Running tasks continue, and new ones wait. Other companies' tasks are not affected.",
+    )
+    def post(self, request: Request, type_key: str) -> Response:
+        """Pause the company's tasks of a type. Repeating it is harmless."""
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        endpoint_body(request, Nothing)
+        found = _task_type_or_404(type_key)
+        control.pause(found.about.key, actor=caller.producer, owner_id=caller.company_id)
+        return Response(_task_types_out(caller, [found])[0])
+
+
+class ResumeTaskType(Endpoint):
+    """`/task-types/{key}/resume`"""
+
+    renderer_classes = (NumberJSONRenderer,)
+
+    @describes("resume_task_type", Tag.TASKS, Action.MANAGE_TASKS, TaskTypeOut, takes=(Nothing,))
+    def post(self, request: Request, type_key: str) -> Response:
+        """Resume the company's tasks of a type. Repeating it is harmless."""
+        caller = authorize_company(caller_of(request), Action.MANAGE_TASKS)
+        endpoint_body(request, Nothing)
+        found = _task_type_or_404(type_key)
+        control.resume(found.about.key, actor=caller.producer, owner_id=caller.company_id)
+        return Response(_task_types_out(caller, [found])[0])
+
+
+def _task_type_or_404(key: str) -> KnownType:
+    found = catalogued_type(key)
+    if found is None:
+        raise TaskTypeNotFound
+    return found
+
+
+def _task_types_out(caller: CompanyCaller, known: list[KnownType]) -> list[TaskTypeOut]:
+    paused = control.paused_types_to_control(caller.company_id)
+    names = names_of_task_actors(paused.values())
+    allowed = types_to_start(caller.key_id)
+    broken = control.broken_types_to_control(caller.company_id)
+    return [
+        task_type_out(
+            each,
+            paused_by=paused.get(each.about.key),
+            names=names,
+            allowed=allowed,
+            broken_since=broken.get(each.about.key),
+        )
+        for each in known
+    ]
+
+
+# Endpoints for files that tasks made for a company, and for rows that an import refused.
+
+
+CSV = "text/csv"
+
+
+class AnyTaskFileKind(DefaultContentNegotiation):
+    """Negotiation that ignores the Accept header, because a file has only one type."""
+
+    def select_renderer(  # type: ignore[override]  # as the framework calls it
+        self,
+        request: Request,
+        renderers: Sequence[BaseRenderer],
+        format_suffix: str | None = None,
+    ) -> tuple[BaseRenderer, str]:
+        """Return the JSON renderer, for refusals."""
+        return renderers[0], renderers[0].media_type
+
+
+class RefusedRowsFile(Endpoint):
+    """`/tasks/{id}/refused-rows`"""
+
+    content_negotiation_class = AnyTaskFileKind
+
+    @describes(
+        "get_refused_rows",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        File((CSV,)),
+        headers=("Content-Disposition",),
+        about="Correct the rows, then import this file: its other columns are ignored. Do not"
+        " import the first file again: that would add people again whose applications have"
+        " ended since. Any `Accept` works.",
+    )
+    def get(self, request: Request, task_id: UUID) -> HttpResponseBase:
+        """Return the rows that an import refused, with the reasons, as CSV."""
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        seen = progress_of_import_task(caller.company_id, task_id)
+        return _task_file_answer(
+            report_of_refused_rows(seen), f"{CSV}; charset=utf-8", f"refused-{task_id}.csv"
+        )
+
+
+class ImportedRows(Endpoint):
+    """`/tasks/{id}/rows`"""
+
+    renderer_classes = (NumberJSONRenderer,)
+
+    @describes(
+        "list_imported_rows",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        PageOf[ImportedRowOut],
+        parameters=PAGED,
+        about="Rows that the import has not reached are missing; `/refused-rows` has them when it"
+        " has ended. Kept for seven days.",
+    )
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """List what became of the rows of an import, in their order."""
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        run = progress_of_import_task(caller.company_id, task_id).run
+        after, limit = page_cursor_number(request), page_limit(request)
+        outcomes = outcomes_of_import(run, after=after or 0, limit=limit + 1)
+        following = encode_cursor(outcomes[limit - 1].row) if len(outcomes) > limit else None
+        data = [imported_row_out(each) for each in outcomes[:limit]]
+        return endpoint_page_answer(request, {"data": data, "next_cursor": following})
+
+
+class OneTaskFile(Endpoint):
+    """`/files/{id}`"""
+
+    content_negotiation_class = AnyTaskFileKind
+
+    @describes(
+        "get_file",
+        Tag.TASKS,
+        Action.READ_COMPANY,
+        File((CSV, "application/jsonl")),
+        headers=("Content-Disposition",),
+        about="Its id is in the result of the task that made it. It is kept for seven days. Any"
+        " `Accept` works.",
+    )
+    def get(self, request: Request, file_id: UUID) -> HttpResponseBase:
+        """Return a file that was made for the company."""
+        caller = authorize_company(caller_of(request), Action.READ_COMPANY)
+        file = read_stored_file(caller.company_id, file_id)
+        security.info("file.downloaded", extra={"file": str(file_id)})
+        return _task_file_answer(
+            read_file_pieces(file.id), file.content_type, file.name, file.size_bytes
+        )
+
+
+def _task_file_answer(
+    pieces: Iterable[bytes], content_type: str, name: str, size_bytes: int | None = None
+) -> HttpResponseBase:
+    response = StreamingHttpResponse(pieces, content_type=content_type)
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
+    if size_bytes is not None:
+        response["Content-Length"] = str(size_bytes)
+    return response

@@ -1,0 +1,373 @@
+"""Endpoints for contests: people ask a company to look at an end again, and it answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, TypedDict
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from pipeline.api.auth import (
+    authorize_company,
+    caller_of,
+    own_application,
+    received_application,
+    visible_application,
+)
+from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body
+from pipeline.api.idempotency import idempotent_row_id
+from pipeline.api.openapi.parameters import CONTEST_STATE, PAGED
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.parameters import choice_parameter, page_cursor_place, page_limit, paginated
+from pipeline.api.problems import (
+    ALREADY_CONTESTED,
+    CLOCK_MOVING,
+    CONTEST_ANSWERED,
+    CONTEST_TOO_LATE,
+    DUPLICATE_SUBMISSION,
+    EMAIL_NOT_REPEATABLE,
+    INVALID_TRANSITION,
+    LOG_ARCHIVED,
+    NOT_CONTESTABLE,
+    NOT_REINSTATABLE,
+    SANDBOX_FULL,
+)
+from pipeline.api.v1.applications.shapes import (
+    ApplicationOut,
+    ContestAnswerIn,
+    ContestIn,
+    DecisionIn,
+    ReinstatementIn,
+    application_answer,
+)
+from pipeline.api.v1.fields import Nothing
+from pipeline.api.v1.outputs import Count, DetailOut, PageOf
+from pipeline.domain.contests import ContestAnswer, ContestReason
+from pipeline.domain.permissions import Action
+from pipeline.domain.states import Outcome, ReinstatementReason
+from pipeline.line.clock import read_company_clock
+from pipeline.models import Contest, EmailState
+from pipeline.notifications.companies import repeat_email
+from pipeline.selectors.emails import ShownEmail, emails_page_of_application
+from pipeline.selectors.pages import Page, encode_cursor
+from pipeline.selectors.review import ContestState, contests_of_company
+from pipeline.services.contests import answer_contest, contest
+from pipeline.services.leaving import reinstate, remove
+
+
+class ContestOut(TypedDict):
+    """A request to look again at the end of an application, and its answer."""
+
+    id: UUID
+    application_id: UUID
+    job_id: UUID
+    seq: Count
+    contested_seq: Count
+    text: str
+    asked_at: datetime
+    answer_by: datetime
+    is_overdue: bool
+    answered_at: datetime | None
+    answer: Annotated[str, ContestAnswer] | None
+    reason: Annotated[str, ContestReason] | None
+    answer_text: str | None
+    answer_seq: Count | None
+    server_time: datetime
+
+
+class Contests(Endpoint):
+    """`/applications/{id}/contests`"""
+
+    @describes(
+        "list_application_contests",
+        Tag.APPLICATIONS,
+        Action.READ_APPLICATION,
+        PageOf[ContestOut],
+        parameters=PAGED,
+        tagged=True,
+    )
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """List the requests to look again at an application, newest first."""
+        facts = visible_application(caller_of(request), application_id)
+        after: Any = page_cursor_place(request, datetime, UUID)
+        company_id, now = facts.company_id, read_company_clock(facts.company_id).now
+        page = contests_of_company(
+            company_id,
+            application_id=application_id,
+            after=after,
+            limit=page_limit(request),
+        )
+        return endpoint_answer(request, _contests_out(page, now))
+
+    @describes(
+        "contest",
+        Tag.APPLICATIONS,
+        Action.CONTEST,
+        {201: ContestOut},
+        takes=(ContestIn,),
+        refuses=(LOG_ARCHIVED, NOT_CONTESTABLE, ALREADY_CONTESTED, CONTEST_TOO_LATE, CLOCK_MOVING),
+        about="For a person whose application lapsed after missed deadlines, or was removed or"
+        " rejected, within 30 days. Each end can be contested once. The application stays as it"
+        " ended until the company answers, which it must do by `answer_by`.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Ask the company to look again at how an application ended."""
+        caller, facts = own_application(caller_of(request), application_id, Action.CONTEST)
+        asked = contest(
+            application_id=application_id,
+            text=endpoint_body(request, ContestIn)["text"],
+            actor=caller.actor,
+            request_id=idempotent_row_id(request),
+        )
+        now = read_company_clock(facts.company_id).now
+        return Response(contest_out(asked, now), status=201)
+
+
+class AnswerContest(Endpoint):
+    """`/applications/{id}/contests/{id}/answer`"""
+
+    @describes(
+        "answer_contest",
+        Tag.APPLICATIONS,
+        Action.ANSWER_CONTEST,
+        ContestOut,
+        takes=(ContestAnswerIn,),
+        refuses=(
+            CONTEST_ANSWERED,
+            NOT_REINSTATABLE,
+            DUPLICATE_SUBMISSION,
+            CLOCK_MOVING,
+            SANDBOX_FULL,
+        ),
+        about="`UPHELD`: it stays as it ended. `CHANGED`: the person gets the former place back"
+        " in the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The"
+        " applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there"
+        " is no place to give back; then the answer can be `UPHELD` with `NO_PLACE_LEFT`. "
+        "Ideally, the answer comes from someone who did not make the decision.",
+    )
+    def post(self, request: Request, application_id: UUID, contest_id: UUID) -> Response:
+        """Answer a request to look again at how an application ended."""
+        caller, facts = received_application(
+            caller_of(request), application_id, Action.ANSWER_CONTEST
+        )
+        answered = answer_contest(
+            contest_id=contest_id,
+            application_id=application_id,
+            actor=caller.actor,
+            request_id=idempotent_row_id(request),
+            **endpoint_body(request, ContestAnswerIn),
+        )
+        return Response(contest_out(answered, read_company_clock(facts.company_id).now))
+
+
+class CompanyContests(Endpoint):
+    """`/contests`"""
+
+    @describes(
+        "list_contests",
+        Tag.APPLICATIONS,
+        Action.READ_COMPANY,
+        PageOf[ContestOut],
+        parameters=(CONTEST_STATE, *PAGED),
+        tagged=True,
+    )
+    def get(self, request: Request) -> Response:
+        """List the requests to look again at applications to the company, newest first."""
+        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        after: Any = page_cursor_place(request, datetime, UUID)
+        now = read_company_clock(company_id).now
+        page = contests_of_company(
+            company_id,
+            state=choice_parameter(request, "state", ContestState),
+            after=after,
+            limit=page_limit(request),
+        )
+        return endpoint_answer(request, _contests_out(page, now))
+
+
+def _contests_out(page: Page[Contest], now: datetime) -> dict[str, Any]:
+    return paginated(
+        page,
+        lambda each: contest_out(each, now),
+        lambda each: encode_cursor(each.asked_at, each.id),
+    )
+
+
+def contest_out(row: Contest, now: datetime) -> ContestOut:
+    """Return a contest as both sides see it. `now` is the time of the company's clock."""
+    return {
+        "id": row.id,
+        "application_id": row.application_id,
+        "job_id": row.job_id,
+        "seq": row.seq,
+        "contested_seq": row.contested_seq,
+        "text": row.text,
+        "asked_at": row.asked_at,
+        "answer_by": row.answer_by,
+        "is_overdue": row.is_overdue(now),
+        "answered_at": row.answered_at,
+        "answer": row.answer or None,
+        "reason": row.reason or None,
+        "answer_text": row.answer_text or None,
+        "answer_seq": row.answer_seq,
+        "server_time": now,
+    }
+
+
+# Endpoints for a company's decisions on applications.
+
+
+class RemovalDecision(Endpoint):
+    """`/applications/{id}/remove`"""
+
+    @describes(
+        "remove_application",
+        Tag.APPLICATIONS,
+        Action.DECIDE,
+        ApplicationOut,
+        takes=(DecisionIn,),
+        refuses=(INVALID_TRANSITION, CLOCK_MOVING),
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """End an application as REMOVED, REJECTED or HIRED."""
+        caller, facts = received_application(caller_of(request), application_id, Action.DECIDE)
+        given = endpoint_body(request, DecisionIn)
+        application = remove(
+            application_id=application_id,
+            outcome=Outcome(given["outcome"]),
+            actor=caller.actor,
+            reason=given["reason"],
+            note=given["note"],
+            request_id=idempotent_row_id(request),
+        )
+        return application_answer(facts, application, private=True)
+
+
+class ReinstatementDecision(Endpoint):
+    """`/applications/{id}/reinstate`"""
+
+    @describes(
+        "reinstate_application",
+        Tag.APPLICATIONS,
+        Action.REINSTATE,
+        ApplicationOut,
+        takes=(ReinstatementIn,),
+        refuses=(
+            INVALID_TRANSITION,
+            NOT_REINSTATABLE,
+            DUPLICATE_SUBMISSION,
+            CLOCK_MOVING,
+            SANDBOX_FULL,
+        ),
+        about="The person returns to the place before the last miss, which no longer counts,"
+        " without a cool-down, and is offered a seat by the ordinary rule: at once if one is"
+        " free."
+        " Nobody loses a seat. Possible after a miss, until the person is offered a seat again or"
+        " the application ends in another way, and while the job is not closed. While the"
+        " application is live, a repetition before another miss gets 200 and changes nothing:"
+        " it never undoes an earlier miss. `DUPLICATE_SUBMISSION`: the person has another live"
+        " application to the job; `NOT_REINSTATABLE`: a later one that has ended.",
+    )
+    def post(self, request: Request, application_id: UUID) -> Response:
+        """Give a person back the place they had before their last missed deadline."""
+        caller, facts = received_application(caller_of(request), application_id, Action.REINSTATE)
+        given = endpoint_body(request, ReinstatementIn)
+        application = reinstate(
+            application_id=application_id,
+            reason=ReinstatementReason(given["reason"]),
+            actor=caller.actor,
+            note=given.get("note") or "",
+            request_id=idempotent_row_id(request),
+        )
+        return application_answer(facts, application, private=True)
+
+
+# Endpoints for the emails about an application: their states, and sending one again.
+
+
+AGAIN = "The email is on its way again."
+
+
+class EmailOut(TypedDict):
+    """An email to the applicant, without its text."""
+
+    id: UUID
+    kind: str
+    title: str
+    seq: Count
+    repetition: Count
+    state: Annotated[str, EmailState]
+    problem: str | None
+    problem_detail: str | None
+    may_repeat: bool
+    created_at: datetime
+    state_at: datetime
+
+
+class ApplicationEmails(Endpoint):
+    """`/applications/{id}/emails`"""
+
+    @describes(
+        "list_application_emails",
+        Tag.APPLICATIONS,
+        Action.READ_COMPANY,
+        PageOf[EmailOut],
+        parameters=PAGED,
+        tagged=True,
+        about="For the company. `problem` is a code: the mail server's number, or `OVER`,"
+        " `UNREACHABLE`, `TOO_MANY`, `UNSUPPORTED`, `BAD_ADDRESS`, `REFUSED`, `BOUNCED` or"
+        " `COMPLAINED`.",
+    )
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """List the emails about an application and their states, newest first."""
+        received_application(caller_of(request), application_id, Action.READ_COMPANY)
+        after: Any = page_cursor_place(request, datetime, UUID)
+        page = emails_page_of_application(application_id, after=after, limit=page_limit(request))
+        rows = paginated(page, email_out, lambda sent: encode_cursor(sent.row.created_at, sent.id))
+        return endpoint_answer(request, rows)
+
+
+class SendEmailAgain(Endpoint):
+    """`/applications/{id}/emails/{id}/send-again`"""
+
+    @describes(
+        "send_email_again",
+        Tag.APPLICATIONS,
+        Action.DECIDE,
+        {202: DetailOut},
+        takes=(Nothing,),
+        refuses=(EMAIL_NOT_REPEATABLE,),
+        about="It is composed again and appears in the list as a separate email. Up to five"
+        " times for each email, and three in a minute for each application (429).",
+    )
+    def post(self, request: Request, application_id: UUID, email_id: UUID) -> Response:
+        """Send an email about an application again."""
+        caller, _ = received_application(caller_of(request), application_id, Action.DECIDE)
+        endpoint_body(request, Nothing)
+        repeat_email(
+            application_id=application_id,
+            email_id=email_id,
+            producer=caller.producer,
+            request_id=idempotent_row_id(request),
+        )
+        return Response({"detail": AGAIN}, status=202)
+
+
+def email_out(email: ShownEmail) -> EmailOut:
+    """Return an email as the company's programs see it."""
+    row = email.row
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "title": email.title,
+        "seq": row.seq,
+        "repetition": row.number,
+        "state": row.state,
+        "problem": row.problem or None,
+        "problem_detail": email.problem or None,
+        "may_repeat": email.may_repeat,
+        "created_at": row.created_at,
+        "state_at": row.state_at,
+    }

@@ -1,0 +1,338 @@
+"""Bodies of requests about applications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, TypedDict
+from uuid import UUID
+
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.response import Response
+
+from applicants.addresses import EMAIL_LENGTH
+from applicants.models import NAME_LENGTH as PERSON_NAME_LENGTH
+from jobs.policies import misses_left_under_policy
+from pipeline.api.v1.fields import (
+    Address,
+    Choice,
+    Flag,
+    Letter,
+    Metadata,
+    Moment,
+    Name,
+    Shape,
+    Text,
+    external_id_field,
+)
+from pipeline.api.v1.outputs import ActorRef, Count, output_if_ahead
+from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, ContestReason
+from pipeline.domain.states import (
+    CHOSEN_REASONS,
+    DECISIONS,
+    Outcome,
+    Reason,
+    ReinstatementReason,
+    Status,
+)
+from pipeline.models import NOTE_LENGTH, Application
+from pipeline.selectors.applications import (
+    ApplicationFacts,
+    SeenApplication,
+    decisions_on,
+    seen_application_after_change,
+)
+from pipeline.wording.events import ANSWER_WORDS
+
+MOST_IMPORTED = 10_000
+
+
+class OwnApplicationIn(Shape):
+    """A person applies. The credential says who they are."""
+
+    name = Name(max_length=PERSON_NAME_LENGTH, required=False)
+
+
+class SubmissionIn(Shape):
+    """A company submits a person, by name and address or by the id of one it already knows."""
+
+    together = {
+        "if": {"required": ["applicant_id"]},
+        "then": {"not": {"required": ["email"]}},
+        "else": {"required": ["name", "email"]},
+    }
+
+    name = Name(max_length=PERSON_NAME_LENGTH, required=False)
+    email = Address(max_length=EMAIL_LENGTH, required=False)
+    applicant_id = Text(required=False)
+    external_id = external_id_field()
+    metadata = Metadata(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a body that names nobody, or names a person in both ways."""
+        if "applicant_id" in attrs:
+            if "email" in attrs:
+                _refuse_application_input("email", "Send either email or applicant_id.", "invalid")
+            return attrs
+        for name in ("name", "email"):
+            if name not in attrs:
+                _refuse_application_input(name, "This field is required.", "required")
+        return attrs
+
+
+class ImportedApplicationIn(Shape):
+    """A person to import. A wrong name or address refuses this row alone."""
+
+    name = Text(allow_blank=True)
+    email = Text(allow_blank=True)
+    external_id = external_id_field()
+    metadata = Metadata(required=False)
+
+
+class ApplicationsImportIn(Shape):
+    """People to import, in the order in which they join the line."""
+
+    applications = serializers.ListField(
+        child=ImportedApplicationIn(), min_length=1, max_length=MOST_IMPORTED, allow_empty=False
+    )
+
+
+class UnprovedApplicationIn(Shape):
+    """A person applies without a credential."""
+
+    name = Name(max_length=PERSON_NAME_LENGTH)
+    email = Address(max_length=EMAIL_LENGTH)
+
+
+class ApplicationChangeIn(Shape):
+    """Changes to a company's own id and texts of an application. Other fields stay as they are."""
+
+    external_id = external_id_field()
+    metadata = Metadata(required=False)
+
+
+class DecisionIn(Shape):
+    """A company's decision. `reason` is a code for the log, `note` free text beside it.
+
+    Free text in `reason`, and a code in `reason_code`, are old forms.
+    """
+
+    deprecated = frozenset({"reason_code"})
+    together = {
+        "if": {"required": ["note"], "properties": {"note": {"type": "string", "minLength": 1}}},
+        "then": {
+            "properties": {"reason": {"enum": [*(code.value for code in CHOSEN_REASONS), "", None]}}
+        },
+    }
+
+    outcome = Choice(choices=[outcome.value for outcome in DECISIONS])
+    note = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
+    reason = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
+    reason_code = Choice(
+        choices=[code.value for code in CHOSEN_REASONS], allow_null=True, required=False
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Separate the code (for the log) from the text (for the note)."""
+        reason, code = attrs.pop("reason", None) or "", attrs.pop("reason_code", None)
+        note = attrs.pop("note", None) or ""
+        if code is None and reason in CHOSEN_REASONS:
+            reason, code = "", reason
+        if reason and note:
+            why = "Must be one of the codes, since the text is in note."
+            _refuse_application_input("reason", why, "invalid_choice")
+        return attrs | {"reason": Reason(code) if code else None, "note": note or reason}
+
+
+class DeferralIn(Shape):
+    """A person wants no seat before a time; null cancels this."""
+
+    not_before = Moment(allow_null=True)
+
+
+class PreacceptanceIn(Shape):
+    """A person accepts a seat that is offered before a time; null cancels this."""
+
+    accept_until = Moment(allow_null=True)
+
+
+class PassNextIn(Shape):
+    """A person passes their next turn; false cancels this."""
+
+    pass_next = Flag()
+
+
+class ReinstatementIn(Shape):
+    """A company gives a place back. `reason` is a code for the log, `note` free text beside it."""
+
+    reason = Choice(choices=[code.value for code in ReinstatementReason])
+    note = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
+
+
+class ContestIn(Shape):
+    """A person asks the company to look again. `text` says why, in the person's words."""
+
+    text = Letter(max_length=TEXT_LENGTH)
+
+
+class ContestAnswerIn(Shape):
+    """A company's answer. `reason` is a code for the log, `text` what the applicant reads."""
+
+    answer = Choice(choices=[each.value for each in ANSWER_WORDS])
+    reason = Choice(choices=[each.value for answer in ANSWER_WORDS for each in REASONS_OF[answer]])
+    text = Letter(max_length=TEXT_LENGTH, allow_blank=True, allow_null=True, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a reason that does not fit the answer."""
+        answer, reason = ContestAnswer(attrs["answer"]), ContestReason(attrs["reason"])
+        if reason not in REASONS_OF[answer]:
+            fitting = ", ".join(REASONS_OF[answer])
+            why = f"With the answer {answer}, the reason is one of {fitting}."
+            _refuse_application_input("reason", why, "invalid_choice")
+        return {"answer": answer, "reason": reason, "text": attrs.get("text") or ""}
+
+
+def _refuse_application_input(name: str, why: str, code: str) -> None:
+    raise ValidationError({name: [ErrorDetail(why, code)]})
+
+
+# Responses about applications.
+
+
+class JobRef(TypedDict):
+    """The job of an application."""
+
+    id: UUID
+    title: str
+
+
+class ApplicantRef(TypedDict):
+    """An applicant, under the name given with this application."""
+
+    id: UUID
+    name: str
+    email: str
+
+
+class DecisionOut(TypedDict):
+    """A company's decision. Only the company sees its note."""
+
+    outcome: Annotated[str, Outcome]
+    reason: Annotated[str, Reason] | None
+    note: str | None
+    actor: ActorRef
+    seq: Count
+    at: datetime
+
+
+class ApplicationOut(TypedDict):
+    """One person's application to one job, and its current state."""
+
+    id: UUID
+    job: JobRef
+    applicant: ApplicantRef
+    status: Annotated[str, Status]
+    verified: bool
+    outcome: Annotated[str, Outcome] | None
+    position: int | None
+    people_waiting: Count
+    decay_count: Count
+    decays_left: Count | None
+    acknowledge_by: datetime | None
+    eligible_at: datetime | None
+    not_before: datetime | None
+    accept_until: datetime | None
+    pass_next: bool
+    passes_used: Count
+    applied_at: datetime
+    promoted_at: datetime | None
+    acknowledged_at: datetime | None
+    ended_at: datetime | None
+    time_in_status_seconds: Count
+    external_id: str | None
+    metadata: dict[str, str] | None
+    decision: DecisionOut | None
+    server_time: datetime
+
+
+class TotalOut(TypedDict):
+    """The number of matching applications, counted up to 10,000; `exact` if that is all of them."""
+
+    count: Count
+    exact: bool
+
+
+class ApplicationsOut(TypedDict):
+    """A page of a job's applications. It can be shorter than `limit` although others follow."""
+
+    data: list[ApplicationOut]
+    next_cursor: str | None
+    total: TotalOut | None
+
+
+def application_out(
+    seen: SeenApplication, *, private: bool = True, decision: DecisionOut | None = None
+) -> ApplicationOut:
+    """Return an application under the name given with it.
+
+    Without `private`, for its applicant: without what the company attached or noted.
+    """
+    row = seen.application
+    return {
+        "id": row.id,
+        "job": {"id": row.job_id, "title": seen.job_title},
+        "applicant": {"id": row.applicant_id, "name": row.name, "email": seen.email},
+        "status": str(row.status),
+        "verified": row.is_verified,
+        "outcome": row.outcome and str(row.outcome),
+        "position": seen.position,
+        "people_waiting": seen.people_waiting,
+        "decay_count": row.decay_count,
+        "decays_left": misses_left_under_policy(seen.max_decays, row.decay_count),
+        "acknowledge_by": row.acknowledge_by,
+        "eligible_at": output_if_ahead(row.eligible_at, seen.now),
+        "not_before": output_if_ahead(row.not_before, seen.now),
+        "accept_until": output_if_ahead(row.accept_until, seen.now),
+        "pass_next": row.pass_next,
+        "passes_used": row.passes_used,
+        "applied_at": row.applied_at,
+        "promoted_at": row.promoted_at,
+        "acknowledged_at": row.acknowledged_at,
+        "ended_at": row.ended_at,
+        "time_in_status_seconds": max(0, int((seen.now - row.status_since).total_seconds())),
+        "external_id": seen.external_id if private else None,
+        "metadata": (seen.metadata or {}) if private else None,
+        "decision": decision,
+        "server_time": seen.now,
+    }
+
+
+def applications_out(
+    rows: Sequence[SeenApplication], *, private: bool = True, with_decisions: bool = False
+) -> list[ApplicationOut]:
+    """Return several applications, on request with the decisions on them (two queries)."""
+    ids = [seen.application.id for seen in rows]
+    decisions: dict[UUID, DecisionOut] = {
+        application_id: {
+            "outcome": decision.outcome,
+            "reason": decision.reason,
+            "note": decision.note if private else None,
+            "actor": {"kind": decision.actor_kind, "id": decision.actor_id if private else None},
+            "seq": decision.seq,
+            "at": decision.at,
+        }
+        for application_id, decision in (decisions_on(ids) if with_decisions else {}).items()
+    }
+    return [
+        application_out(seen, private=private, decision=decisions.get(seen.application.id))
+        for seen in rows
+    ]
+
+
+def application_answer(
+    facts: ApplicationFacts, application: Application, *, private: bool = False
+) -> Response:
+    """Return an application that a service has just changed."""
+    seen = seen_application_after_change(facts, application)
+    return Response(application_out(seen, private=private))

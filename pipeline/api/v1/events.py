@@ -1,0 +1,363 @@
+"""Responses with log events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, TypedDict
+from uuid import UUID, uuid5
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.models import JobStatus
+from pipeline.api.auth import (
+    Caller,
+    CompanyCaller,
+    authorize_company,
+    caller_of,
+    company_in_view,
+    visible_applicant,
+    visible_application,
+)
+from pipeline.api.endpoint import Endpoint, endpoint_page_answer
+from pipeline.api.openapi.parameters import (
+    AFTER,
+    CHANGES_CURSOR,
+    CHANGES_START,
+    EVENT,
+    EXPAND_APPLICATION,
+    EXPAND_CHANGED_APPLICATION,
+    FEED_CURSOR,
+    FEED_START,
+    LIMIT,
+    PAGED,
+    fields_parameter,
+)
+from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.parameters import (
+    choice_parameter,
+    feed_start_parameter,
+    link_to_next_page,
+    page_cursor_place,
+    page_cursor_seq,
+    page_limit,
+    paginated,
+    refuse_parameter,
+)
+from pipeline.api.problems import LOG_ARCHIVED
+from pipeline.api.v1.applications.shapes import ApplicationOut, application_out
+from pipeline.api.v1.outputs import ActorRef, Count, Hash, PageOf
+from pipeline.domain.errors import UnknownPlace
+from pipeline.domain.permissions import Action
+from pipeline.domain.states import EventType, Outcome, Status
+from pipeline.line.event_log import logged_time
+from pipeline.models import Change, ChangeKind, Event
+from pipeline.selectors.applications import applications_by_id
+from pipeline.selectors.pages import Page, decode_cursor, encode_cursor
+from pipeline.selectors.system import FeedPlace, changes_of, end_of_changes, end_of_feed, feed_of
+from pipeline.selectors.timelines import TimelineMoment, timeline_of_application, timeline_of_person
+from pipeline.wording.sentences import Reader, sentence
+
+
+class EventOut(TypedDict):
+    """An event in a job's log."""
+
+    seq: Count
+    id: UUID
+    job_id: UUID
+    application_id: UUID | None
+    event: Annotated[str, EventType]
+    from_status: Annotated[str, Status, JobStatus] | None
+    to_status: Annotated[str, Status, JobStatus] | None
+    outcome: Annotated[str, Outcome] | None
+    actor: ActorRef
+    cause_seq: Count | None
+    policy_version: Count
+    at: datetime
+    effective_at: datetime
+    data: dict[str, Any]
+    prev_hash: Hash
+    hash: Hash
+    application: ApplicationOut | None
+
+
+class ToldEventOut(EventOut):
+    """An event in a job's log, with a sentence for its reader."""
+
+    sentence: str
+
+
+class FeedOut(TypedDict):
+    """Events in commit order. The cursor is always present; the feed continues from it."""
+
+    data: list[EventOut]
+    next_cursor: str
+
+
+def event_out(event: Event, application: ApplicationOut | None = None) -> EventOut:
+    """Return a log event, on request with its application as it is now.
+
+    Its id is made from its place in the log, because row ids span all companies.
+    """
+    return {
+        "seq": event.seq,
+        "id": uuid5(event.job_id, str(event.seq)),
+        "job_id": event.job_id,
+        "application_id": event.application_id,
+        "event": event.event,
+        "from_status": event.from_status,
+        "to_status": event.to_status,
+        "outcome": event.outcome,
+        "actor": {"kind": event.actor_kind, "id": event.actor_id},
+        "cause_seq": event.cause_seq,
+        "policy_version": event.policy_version,
+        "at": event.at,
+        "effective_at": event.effective_at,
+        "data": event.data,
+        "prev_hash": bytes(event.prev_hash).hex(),
+        "hash": bytes(event.hash).hex(),
+        "application": application,
+    }
+
+
+def events_out(events: Sequence[Event], *, with_applications: bool = False) -> list[EventOut]:
+    """Return log events, on request with their applications as they are now (one query)."""
+    ids = {event.application_id for event in events if event.application_id}
+    seen = applications_by_id(ids) if with_applications and ids else {}
+    found = {id_: application_out(each) for id_, each in seen.items()}
+    return [event_out(event, found.get(event.application_id)) for event in events]
+
+
+def event_with_sentence_out(event: Event, reader: Reader) -> ToldEventOut:
+    """Return a log event with its sentence."""
+    return {**event_out(event), "sentence": sentence(event, reader)}
+
+
+# Timelines of an application and of a person, with sentences for the reader.
+
+
+class TimelineOfApplication(Endpoint):
+    """`/applications/{id}/timeline`"""
+
+    @describes(
+        "get_timeline_of_application",
+        Tag.APPLICATIONS,
+        Action.READ_APPLICATION,
+        PageOf[ToldEventOut],
+        parameters=PAGED,
+        refuses=(LOG_ARCHIVED,),
+    )
+    def get(self, request: Request, application_id: UUID) -> Response:
+        """Return an application's events, oldest first, each with a sentence that explains it."""
+        caller = caller_of(request)
+        visible_application(caller, application_id)
+        page = timeline_of_application(
+            application_id,
+            after_seq=page_cursor_seq(request),
+            limit=page_limit(request),
+        )
+        return _timeline_answer(request, caller, page, by_seq=True)
+
+
+class TimelineOfApplicant(Endpoint):
+    """`/applicants/{id}/timeline`"""
+
+    @describes(
+        "get_timeline_of_applicant",
+        Tag.PEOPLE,
+        Action.READ_APPLICANT,
+        PageOf[ToldEventOut],
+        parameters=PAGED,
+    )
+    def get(self, request: Request, applicant_id: UUID) -> Response:
+        """Return a person's events, oldest first, with sentences; for a company, its own jobs'."""
+        caller = caller_of(request)
+        visible_applicant(caller, applicant_id)
+        place = page_cursor_place(request, datetime, UUID, int)
+        page = timeline_of_person(
+            applicant_id,
+            company_id=company_in_view(caller),
+            after=TimelineMoment(*place) if place else None,
+            limit=page_limit(request),
+        )
+        return _timeline_answer(request, caller, page, by_seq=False)
+
+
+def _timeline_answer(
+    request: Request, caller: Caller, page: Page[Event], *, by_seq: bool
+) -> Response:
+    reader = Reader.COMPANY if isinstance(caller, CompanyCaller) else Reader.APPLICANT
+    listing = paginated(
+        page,
+        lambda event: event_with_sentence_out(event, reader),
+        lambda event: (
+            encode_cursor(event.seq)
+            if by_seq
+            else encode_cursor(logged_time(event.at), str(event.job_id), event.seq)
+        ),
+    )
+    return endpoint_page_answer(request, listing)
+
+
+# Feed of all events in a company's jobs.
+
+
+_START = encode_cursor("start")
+_FOREIGN = "This cursor does not belong to this feed."
+
+
+class EventFeed(Endpoint):
+    """`/events`"""
+
+    @describes(
+        "list_events",
+        Tag.EVENTS,
+        Action.READ_COMPANY,
+        FeedOut,
+        parameters=(
+            FEED_CURSOR,
+            AFTER,
+            FEED_START,
+            EVENT,
+            LIMIT,
+            EXPAND_APPLICATION,
+            fields_parameter(EventOut),
+        ),
+        headers=("Link",),
+        about="Events are kept for ever, except those of jobs that closed long ago whose logs were"
+        " moved to the archive. With `event`, a page can be short or empty although"
+        " more follow: continue while there is a `Link`.",
+        refuses=(LOG_ARCHIVED,),
+    )
+    def get(self, request: Request) -> Response:
+        """Return all events of the company's jobs in commit order; none lost, none twice.
+
+        Send `next_cursor` as `cursor`. It is always present: after the last event, the next poll
+        continues from it. An event appears once no older transaction is still running. Save the
+        cursor after you have handled the page: a page that you read again holds the same events.
+        """
+        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        event = choice_parameter(request, "event", EventType)
+        name = "after" if "after" in request.query_params else "cursor"
+        after = _event_feed_place(request, name, company_id)
+        try:
+            page = feed_of(company_id, after=after, limit=page_limit(request))
+        except UnknownPlace:
+            refuse_parameter(name, _FOREIGN)
+        last = page.rows[-1] if page.rows else after
+        next_cursor = encode_cursor(str(last.job_id), last.seq) if last else _START
+        rows = [row for row in page.rows if event is None or row.event == event]
+        payload = {
+            "data": events_out(rows, with_applications="application" in self.expanded),
+            "next_cursor": next_cursor,
+        }
+        headers: dict[str, str] = {}
+        if page.more:
+            headers = link_to_next_page(request, next_cursor, instead_of="after")
+        return Response(payload, headers=headers)
+
+
+def _event_feed_place(request: Request, name: str, company_id: UUID) -> FeedPlace | None:
+    """Return the place in the parameter `name`, else where the client starts; None: the first."""
+    text = request.query_params.get(name)
+    if text is None:
+        return end_of_feed(company_id) if feed_start_parameter(request) == "now" else None
+    place = decode_cursor(text, UUID, int)
+    if place is None and text != _START:
+        refuse_parameter(name, _FOREIGN)
+    return FeedPlace(*place) if place else None
+
+
+# Feed of the changes of a company's data that are no events.
+
+
+class ChangeOut(TypedDict):
+    """A change that is no event: ids only. Read what it concerns."""
+
+    id: UUID
+    kind: Annotated[str, ChangeKind]
+    job_id: UUID | None
+    application_id: UUID | None
+    webhook_id: UUID | None
+    at: datetime
+    application: ApplicationOut | None
+
+
+class ChangesOut(TypedDict):
+    """Changes in commit order. The cursor is always present; the feed continues from it."""
+
+    data: list[ChangeOut]
+    next_cursor: str
+
+
+class ChangeFeed(Endpoint):
+    """`/changes`"""
+
+    @describes(
+        "list_changes",
+        Tag.EVENTS,
+        Action.READ_COMPANY,
+        ChangesOut,
+        parameters=(
+            CHANGES_CURSOR,
+            CHANGES_START,
+            LIMIT,
+            EXPAND_CHANGED_APPLICATION,
+            fields_parameter(ChangeOut),
+        ),
+        headers=("Link",),
+        about="`JOB_CHANGED`: its title, description, location, `external_id` or `metadata`."
+        " `APPLICATION_CHANGED`: its name, `external_id` or `metadata`. `APPLICATION_ERASED`: the"
+        " person's data was erased; erase yours too. `JOB_DELETED`: a draft."
+        " `PLANNED_SEATS_CHANGED`: a plan was added or cancelled. `WEBHOOK_SWITCHED_OFF`: an"
+        " endpoint gets nothing any more, by hand or because of its answers.",
+    )
+    def get(self, request: Request) -> Response:
+        """Return the company's changes that are no events, in commit order; none lost, none twice.
+
+        Send `next_cursor` as `cursor`. It is always present. A change appears within seconds: once
+        no older transaction is still running. With `/events`, this is everything that a copy of
+        jobs and applications needs.
+        """
+        company_id = authorize_company(caller_of(request), Action.READ_COMPANY).company_id
+        after = _changes_place(request, company_id)
+        try:
+            page = changes_of(company_id, after=after, limit=page_limit(request))
+        except UnknownPlace:
+            refuse_parameter("cursor", _FOREIGN)
+        last = page.rows[-1].id if page.rows else after
+        next_cursor = encode_cursor(str(last)) if last else _START
+        rows = _changes_out(page.rows, with_applications="application" in self.expanded)
+        headers = link_to_next_page(request, next_cursor) if page.more else {}
+        return Response({"data": rows, "next_cursor": next_cursor}, headers=headers)
+
+
+def _changes_place(request: Request, company_id: UUID) -> UUID | None:
+    """Return the change after which the client reads on; None: before the first."""
+    text = request.query_params.get("cursor")
+    if text is None:
+        return end_of_changes(company_id) if feed_start_parameter(request) == "now" else None
+    place = decode_cursor(text, UUID)
+    if place is None and text != _START:
+        refuse_parameter("cursor", _FOREIGN)
+    return place[0] if place else None
+
+
+def _changes_out(changes: Sequence[Change], *, with_applications: bool) -> list[ChangeOut]:
+    """Return changes, on request with their applications as they are now (one query)."""
+    ids = {each.application_id for each in changes if each.application_id}
+    found = applications_by_id(ids) if with_applications and ids else {}
+    return [
+        {
+            "id": each.id,
+            "kind": each.kind,
+            "job_id": each.job_id,
+            "application_id": each.application_id,
+            "webhook_id": each.webhook_id,
+            "at": each.at,
+            "application": application_out(seen) if seen else None,
+        }
+        for each in changes
+        for seen in [found.get(each.application_id)]
+    ]

@@ -1,0 +1,255 @@
+"""Bodies of requests about jobs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, TypedDict, cast
+from uuid import UUID
+
+from rest_framework.exceptions import ValidationError
+
+from jobs.models import (
+    DESCRIPTION_LENGTH,
+    LOCATION_LENGTH,
+    MAX_CAPACITY,
+    TITLE_LENGTH,
+    ZONE_LENGTH,
+    Job,
+    JobStatus,
+)
+from jobs.policies import Policy, policy_limits
+from jobs.quiet_hours import quiet_hours_refusal
+from jobs.time_zones import is_known_time_zone
+from pipeline.api.v1.fields import (
+    Choice,
+    Flag,
+    Line,
+    Metadata,
+    Moment,
+    Name,
+    Shape,
+    Text,
+    Whole,
+    external_id_field,
+)
+from pipeline.api.v1.outputs import Count
+from pipeline.figures.job import JobTotals
+from pipeline.models import JobReference
+
+
+def _integer_field_of_policy(policy_field: str, **options: Any) -> Whole:
+    low, high = policy_limits(policy_field)
+    return Whole(min_value=low, max_value=high, required=False, **options)
+
+
+class PolicyIn(Shape):
+    """Changes to a policy. Fields that are not named stay as they are."""
+
+    acknowledgment_window_seconds = _integer_field_of_policy("acknowledgment_window_seconds")
+    acknowledge_first_seat = Flag(required=False)
+    penalty_places = _integer_field_of_policy("penalty_places")
+    max_decays = _integer_field_of_policy("max_decays", allow_null=True)
+    cooldown_seconds = _integer_field_of_policy("cooldown_seconds")
+    max_passes = _integer_field_of_policy("max_passes")
+    quiet_from = Line(max_length=5, allow_null=True, required=False)
+    quiet_to = Line(max_length=5, allow_null=True, required=False)
+    quiet_weekends = Flag(required=False)
+    quiet_time_zone = Line(max_length=ZONE_LENGTH, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check the quiet hours, whose two ends are given together. Raises ValidationError."""
+        ends = [name for name in ("quiet_from", "quiet_to") if name in attrs]
+        if len(ends) == 1:
+            raise ValidationError({ends[0]: "Give quiet_from and quiet_to together."})
+        if wrong := quiet_hours_refusal(attrs.get("quiet_from"), attrs.get("quiet_to")):
+            raise ValidationError({"quiet_to": wrong})
+        if not is_known_time_zone(attrs.get("quiet_time_zone", "UTC")):
+            why = "Must be the name of a time zone, like Europe/Paris."
+            raise ValidationError({"quiet_time_zone": why})
+        return attrs
+
+
+class JobIn(Shape):
+    """A new job."""
+
+    title = Name(max_length=TITLE_LENGTH)
+    description = Text(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
+    location = Name(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
+    capacity = Whole(min_value=1, max_value=MAX_CAPACITY)
+    policy = PolicyIn(required=False)
+    external_id = external_id_field()
+    metadata = Metadata(required=False)
+    draw_at = Moment(required=False)
+    status = Choice(choices=[JobStatus.DRAFT, JobStatus.OPEN], default=JobStatus.OPEN)
+
+
+class JobChangeIn(Shape):
+    """Changes to a job. Fields that are not named stay as they are."""
+
+    title = Name(max_length=TITLE_LENGTH, required=False)
+    description = Text(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
+    location = Name(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
+    capacity = Whole(min_value=1, max_value=MAX_CAPACITY, required=False)
+    policy = PolicyIn(required=False)
+    external_id = external_id_field()
+    metadata = Metadata(required=False)
+    draw_at = Moment(required=False)
+
+
+# Responses about jobs: the opening, its policy and its numbers.
+
+
+class PolicyOut(TypedDict):
+    """The rules of a job's line, and their version."""
+
+    acknowledgment_window_seconds: Count
+    acknowledge_first_seat: bool
+    penalty_places: Count
+    max_decays: Count | None
+    cooldown_seconds: Count
+    max_passes: Count
+    quiet_from: str | None
+    quiet_to: str | None
+    quiet_weekends: bool
+    quiet_time_zone: str
+    version: Count
+
+
+class CompanyRef(TypedDict):
+    """The company that a job belongs to."""
+
+    id: UUID
+    name: str
+
+
+class JobOut(TypedDict):
+    """An opening: its seats, its line in numbers, and its policy."""
+
+    id: UUID
+    company: CompanyRef
+    title: str
+    description: str
+    location: str
+    status: Annotated[str, JobStatus]
+    capacity: Count
+    active_count: Count
+    pending_count: Count
+    waitlist_count: Count
+    unverified_count: Count | None
+    seats_free: Count
+    policy: PolicyOut
+    seq: Count | None
+    external_id: str | None
+    metadata: dict[str, str] | None
+    draw_at: datetime | None
+    drawn_at: datetime | None
+    opened_at: datetime | None
+    closed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class ConversionOut(TypedDict):
+    """Conversion of applications to seats and hires. Shares are from 0 to 1."""
+
+    applied: Count
+    seated: Count
+    hired: Count
+    applied_to_seated: float | None
+    seated_to_hired: float | None
+    applied_to_hired: float | None
+
+
+class SummaryOut(TypedDict):
+    """A job in numbers; null without data."""
+
+    job_id: UUID
+    counts_by_status: dict[str, int]
+    counts_by_outcome: dict[str, int]
+    average_seconds_to_promotion: float | None
+    median_seconds_to_promotion: float | None
+    p90_seconds_to_promotion: float | None
+    average_seconds_to_acknowledge: float | None
+    median_seconds_to_acknowledge: float | None
+    p90_seconds_to_acknowledge: float | None
+    decay_events: Count
+    lapse_events: Count
+    acknowledgment_rate: float | None
+    conversion: ConversionOut
+    churn: float | None
+    seats_freed: Count
+    seat_idle_seconds: Count
+    seat_idle_while_waiting_seconds: Count
+    server_time: datetime
+
+
+def job_out(job: Job, *, private: bool = True) -> JobOut:
+    """Return a job. Its posting, company and reference must have been read with it.
+
+    Without `private`, an application from an unverified address changes nothing in it.
+    """
+    posting = job.posting
+    reference: JobReference | None = getattr(job, "reference", None) if private else None
+    changed = job.last_event_at if private else job.closed_at or job.opened_at or job.created_at
+    return {
+        "id": job.id,
+        "company": {"id": job.company_id, "name": job.company.name},
+        "title": posting.title,
+        "description": posting.description,
+        "location": posting.location,
+        "status": job.status,
+        "capacity": job.capacity,
+        "active_count": job.active_count,
+        "pending_count": job.pending_count,
+        "waitlist_count": job.people_waiting,
+        "unverified_count": job.unverified_count if private else None,
+        "seats_free": job.seats_free,
+        "policy": policy_out(job.policy, job.policy_version),
+        "seq": job.seq if private else None,
+        "external_id": reference.external_id if reference else None,
+        "metadata": (reference.metadata if reference else {}) if private else None,
+        "draw_at": job.draw_at,
+        "drawn_at": job.drawn_at,
+        "opened_at": job.opened_at,
+        "closed_at": job.closed_at,
+        "created_at": job.created_at,
+        "updated_at": max(changed, posting.updated_at),
+    }
+
+
+def policy_out(policy: Policy, version: int) -> PolicyOut:
+    """Return a policy and its version."""
+    return cast(PolicyOut, policy.values() | {"version": version})
+
+
+def summary_out(job_id: UUID, figures: JobTotals) -> SummaryOut:
+    """Return a job in numbers."""
+    promotion, acknowledge = figures.to_promotion, figures.to_acknowledge
+    conversion = figures.conversion
+    return {
+        "job_id": job_id,
+        "counts_by_status": dict(figures.by_status),
+        "counts_by_outcome": dict(figures.by_outcome),
+        "average_seconds_to_promotion": promotion.average,
+        "median_seconds_to_promotion": promotion.median,
+        "p90_seconds_to_promotion": promotion.p90,
+        "average_seconds_to_acknowledge": acknowledge.average,
+        "median_seconds_to_acknowledge": acknowledge.median,
+        "p90_seconds_to_acknowledge": acknowledge.p90,
+        "decay_events": figures.decay_events,
+        "lapse_events": figures.lapse_events,
+        "acknowledgment_rate": figures.acknowledgment_rate,
+        "conversion": {
+            "applied": conversion.applied,
+            "seated": conversion.seated,
+            "hired": conversion.hired,
+            "applied_to_seated": conversion.applied_to_seated,
+            "seated_to_hired": conversion.seated_to_hired,
+            "applied_to_hired": conversion.applied_to_hired,
+        },
+        "churn": figures.churn,
+        "seats_freed": figures.seats_freed,
+        "seat_idle_seconds": figures.seat_idle_seconds,
+        "seat_idle_while_waiting_seconds": figures.seat_idle_while_waiting_seconds,
+        "server_time": figures.now,
+    }

@@ -1,0 +1,566 @@
+"""Fold of contests: an end is contested once, answered once, and nothing but the answer changes it.
+
+Like the rest of the fold, it shares no rule with the code that writes the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from jobs.models import MAX_CAPACITY
+from pipeline.domain.contests import (
+    ANSWER,
+    ANSWER_BY,
+    ANSWER_SEQ,
+    CONTEST_ID,
+    CONTEST_WITHIN,
+    CONTESTABLE,
+    CONTESTED_SEQ,
+    OF_CONTESTS,
+    REASONS_OF,
+    ContestAnswer,
+    ContestReason,
+)
+from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
+from pipeline.domain.states import (
+    ACCEPT_WITHIN,
+    ACCEPTED_UNTIL,
+    DEFER_WITHIN,
+    PLANNED_SEATS,
+    ActorKind,
+    EventType,
+    Status,
+)
+from pipeline.line.event_log import logged_time, parse_logged_time
+from pipeline.models import MOST_TIMES, Contest, Event
+from pipeline.selectors.past import PastPlace
+
+
+class _End(NamedTuple):
+    """End of an application that can be contested, with its state after that event."""
+
+    seq: int
+    event: str
+    at: datetime
+    outcome: str
+    misses: int
+    eligible_at: datetime | None
+
+
+@dataclass(slots=True, kw_only=True)
+class LoggedContest:
+    """Contest according to the log, with the fields of its row; without an answer while open."""
+
+    application_id: UUID
+    seq: int
+    contested_seq: int
+    asked_at: datetime
+    answer_by: datetime
+    answer: str = ""
+    reason: str = ""
+    answered_at: datetime | None = None
+    answered_by: UUID | None = None
+    answer_seq: int | None = None
+
+
+class ContestsFold:
+    """Contests of a log so far. `check` returns the fault of the next row, or nothing."""
+
+    def __init__(self) -> None:
+        self._ends: dict[UUID, _End] = {}
+        self._contested: set[int] = set()
+        self._open: dict[UUID, UUID] = {}
+        # The application that must get a place back, the answer's seq, and the reason.
+        self._to_give_back: tuple[UUID, int, str] | None = None
+        self.logged: dict[UUID, LoggedContest] = {}
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Tell whether an answer still has to give a place back."""
+        return self._to_give_back is not None
+
+    def differences(self, contests: Iterable[Contest]) -> Iterator[str]:
+        """Compare the rows of all contests with the log.
+
+        An answered one is deleted with the person.
+        """
+        rows = {row.id: row for row in contests}
+        for contest_id, told in self.logged.items():
+            row = rows.pop(contest_id, None)
+            if row is None and not told.answer:
+                yield f"contest {contest_id}: open in the log, and not in the rows"
+            for name in [field.name for field in fields(told)] if row else ():
+                logged, live = getattr(told, name), getattr(row, name)
+                if logged != live:
+                    yield f"contest {contest_id}: {name} is {live}, the log says {logged}"
+        yield from (f"contest {contest_id}: only in the rows" for contest_id in rows)
+
+    def check(self, event: Event, place: PastPlace | None) -> str:
+        """Check an event.
+
+        `place` is its application's place after it; None for an event of the job.
+        """
+        who, due = event.application_id, self._to_give_back
+        self._to_give_back = None
+        answer_seq = event.data.get(ANSWER_SEQ) if event.event == EventType.REINSTATED else None
+        if due != (None if answer_seq is None else (who, answer_seq, event.data["reason"])):
+            return "the answer before it gives a place back, and this does not, or none does"
+        if who is None or place is None:
+            return ""
+        if event.event == EventType.REINSTATED:
+            end = self._ends.pop(who, None)
+            if event.actor_kind != ActorKind.COMPANY:
+                return "only the company gives a place back"
+            if who in self._open or (due is None and end and end.event == EventType.REMOVED):
+                return "it leaves a contest open, or takes back a decision that nobody contested"
+            return ""
+        if event.event in OF_CONTESTS:
+            return self._check_of_contest(event, who, place)
+        if event.outcome in CONTESTABLE and place.is_verified:
+            left = (str(event.outcome), place.decay_count, place.eligible_at)
+            self._ends[who] = _End(event.seq, event.event, event.at, *left)
+        return ""
+
+    def _check_of_contest(self, event: Event, who: UUID, place: PastPlace) -> str:
+        end = self._ends.get(who)
+        if end is None or event.outcome != end.outcome or not place.is_verified:
+            return "the application has not ended like that"
+        if (place.decay_count, place.eligible_at) != (end.misses, end.eligible_at):
+            return "it changes misses or a cool-down"
+        contest_id = UUID(event.data[CONTEST_ID])
+        if event.event == EventType.CONTESTED:
+            return self._check_question(event, who, end, contest_id)
+        answer, reason = ContestAnswer(event.data[ANSWER]), event.data["reason"]
+        if self._open.pop(who, None) != contest_id:
+            return "it answers a contest that is not open"
+        if ContestReason(reason) not in REASONS_OF[answer]:
+            return f"its reason does not fit the answer {answer}"
+        by_person = event.actor_kind == ActorKind.APPLICANT
+        if by_person != (answer is ContestAnswer.DROPPED):
+            return "only the company answers, and only an erasure drops a contest"
+        if answer is ContestAnswer.CHANGED:
+            self._to_give_back = (who, event.seq, reason)
+        told = self.logged[contest_id]
+        told.answer, told.reason = answer, reason
+        told.answered_at, told.answered_by, told.answer_seq = event.at, event.actor_id, event.seq
+        return ""
+
+    def _check_question(self, event: Event, who: UUID, end: _End, contest_id: UUID) -> str:
+        answer_by = parse_logged_time(event.data[ANSWER_BY])
+        known = end.seq in self._contested or contest_id in self.logged
+        if event.data[CONTESTED_SEQ] != end.seq or known:
+            return "it contests another end, or one that was contested before"
+        if event.actor_kind != ActorKind.APPLICANT:
+            return "only the person contests an end"
+        late = event.at >= end.at + CONTEST_WITHIN
+        if late or answer_by is None or answer_by < event.at + timedelta(days=1):
+            return "it comes too late, or leaves no time for an answer"
+        self._contested.add(end.seq)
+        self._open[who] = contest_id
+        self.logged[contest_id] = LoggedContest(
+            application_id=who,
+            seq=event.seq,
+            contested_seq=end.seq,
+            asked_at=event.at,
+            answer_by=answer_by,
+        )
+        return ""
+
+
+# Check of wishes in a log: who asks for no seat before a time, accepts one in advance, or passes.
+# All keep their place. The first get no seat before that time, the second get it at once, and the
+# last get none before the cool-down of the pass is over. Like the rest of the fold, it shares no
+# rule with the code that writes the log.
+
+
+class FoldedWish(NamedTuple):
+    """Place of an application, and what keeps it from a seat."""
+
+    ticket: int | None
+    tie: int | None
+    decay_count: int
+    eligible_at: datetime | None
+    not_before: datetime | None
+    accept_until: datetime | None
+    passes_used: int
+    pass_next: bool
+    passed_at: datetime | None
+    acknowledge_by: datetime | None
+
+    @classmethod
+    def of_place(cls, place: PastPlace) -> FoldedWish:
+        """Return the wish at a place as it is now."""
+        return cls(*(getattr(place, name) for name in cls._fields))
+
+
+# The wishes, which leave the place and every miss as they are.
+WISHES = frozenset(("DEFERRED", "PREACCEPTED", "PASS_ASKED"))
+
+# The field that each wish sets, how far ahead at most, and what it is called.
+_TIMED = {
+    EventType.DEFERRED.value: ("not_before", DEFER_WITHIN, "defers a turn"),
+    EventType.PREACCEPTED.value: ("accept_until", ACCEPT_WITHIN, "accepts a seat"),
+}
+
+
+def wish_fault(event: Event, place: PastPlace, before: FoldedWish) -> str:
+    """Name the fault of a wish, or of an event that one forbids; empty if all is well.
+
+    A draw by lot changes nothing but the place. `place` is the one after the event.
+    """
+    held = FoldedWish.of_place(place)
+    if event.event in _TIMED:
+        return _fault_of_persons_wish(event, place, held, before)
+    if event.event in (EventType.PASS_ASKED, EventType.PASSED):
+        return ""  # checked by the passes
+    if event.event == EventType.PLACED:
+        placed = before._replace(ticket=place.ticket, tie=place.tie)
+        return "" if held == placed else "it places someone by lot, and changes more than that"
+    waits = place.status is Status.WAITLIST
+    not_before, accept_until = (before.not_before, before.accept_until) if waits else (None, None)
+    if held.not_before != not_before:
+        return f"{event.event} must not change before when no seat is wanted"
+    if held.accept_until != accept_until:
+        return f"{event.event} must not change until when a seat is accepted in advance"
+    if before.not_before and place.status.holds_seat and before.not_before > event.at:
+        return f"it offers a seat that was not wanted before {before.not_before}"
+    return ""
+
+
+def _fault_of_persons_wish(
+    event: Event, place: PastPlace, held: FoldedWish, before: FoldedWish
+) -> str:
+    name, within, what = _TIMED[event.event]
+    until = getattr(held, name)
+    keeps_pass = before.pass_next and not (until and name == "accept_until")
+    if held != before._replace(**{name: until, "pass_next": keeps_pass}):
+        return f"it {what}, and changes the place or a cool-down"
+    if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
+        return f"only the person, once verified, {what}"
+    if until and not event.at < until <= event.at + within:
+        return f"it {what} until {until}"
+    return ""
+
+
+class AcceptedWishesFold:
+    """Promotions of people who had accepted a seat in advance, each with its confirmation."""
+
+    def __init__(self) -> None:
+        self._promoted: Event | None = None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Tell whether the last row is a promotion that the next one must confirm."""
+        return self._promoted is not None
+
+    def row_fault(self, event: Event) -> str:
+        """Name the fault of a row that is not the confirmation that the last promotion requires."""
+        promoted, self._promoted = self._promoted, None
+        confirms = event.event == EventType.ACKNOWLEDGED and ACCEPTED_UNTIL in event.data
+        if promoted is None:
+            return "it confirms a seat that nobody accepted in advance" if confirms else ""
+        expected = (promoted.application_id, promoted.cause_seq or promoted.seq)
+        said = promoted.data[ACCEPTED_UNTIL], promoted.at
+        given = event.data.get(ACCEPTED_UNTIL), event.at
+        if not confirms or given != said or (event.application_id, event.cause_seq) != expected:
+            return "the seat before it was accepted in advance, and this does not confirm it"
+        return ""
+
+    def promotion_fault(self, event: Event, before: FoldedWish) -> str:
+        """Name the fault of a promotion that contradicts the person's wish. Remembers it."""
+        said = parse_logged_time(event.data.get(ACCEPTED_UNTIL))
+        if event.event != EventType.PROMOTED:
+            is_other = said and event.event != EventType.ACKNOWLEDGED
+            return f"{event.event} accepts no seat" if is_other else ""
+        until = before.accept_until
+        if said != (until if until and until > event.at else None):
+            return f"its seat was accepted in advance until {until}, and it says {said}"
+        self._promoted = event if said else None
+        return ""
+
+
+# Check of passes in a log: who asks to pass their next turn, and each turn that is passed. Like the
+# rest of the fold, it shares no rule with the code that writes the log.
+
+
+def pass_fault(
+    event: Event, place: PastPlace, before: FoldedWish, policy: Mapping[str, Any]
+) -> str:
+    """Name the fault of a pass, or of an event that one forbids; empty if all is well.
+
+    `place` is the one after the event. Rules that are older than passes allow none.
+    """
+    held, most = FoldedWish.of_place(place), policy.get("max_passes", 0)
+    if event.event == EventType.PASS_ASKED:
+        return pass_request_fault(event, place, held, before, most)
+    if event.event == EventType.PASSED:
+        return passed_turn_fault(event, held, before, policy)
+    if event.from_status is None or event.event == EventType.PREACCEPTED:
+        return "it passes a turn on joining" if held.pass_next and not event.from_status else ""
+    seated, waits = place.status.holds_seat, place.status is Status.WAITLIST
+    if held.passes_used != before.passes_used or held.pass_next != (before.pass_next and waits):
+        return f"{event.event} must not change which turns are passed"
+    if held.passed_at != (None if seated else before.passed_at):
+        return f"{event.event} must not change when a turn was passed"
+    if seated and before.pass_next:
+        return "it offers a seat to a person who had asked to pass that turn"
+    if seated and before.passed_at and before.eligible_at and before.eligible_at > event.at:
+        return f"it offers a seat before the cool-down of a pass is over, at {before.eligible_at}"
+    return ""
+
+
+def pass_request_fault(
+    event: Event, place: PastPlace, held: FoldedWish, before: FoldedWish, most: int
+) -> str:
+    """Name the fault of a person's request to pass the next turn."""
+    kept = before._replace(pass_next=held.pass_next)
+    if held.pass_next:
+        kept = kept._replace(accept_until=None)
+    if held != kept or held.pass_next == before.pass_next:
+        return "it asks to pass a turn, or takes that back, and changes something else, or nothing"
+    if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
+        return "only the person, once verified, passes a turn"
+    if held.pass_next and before.passes_used >= most:
+        return f"it asks to pass a turn after {before.passes_used} passes, and {most} are allowed"
+    return ""
+
+
+def passed_turn_fault(
+    event: Event, held: FoldedWish, before: FoldedWish, policy: Mapping[str, Any]
+) -> str:
+    """Name the fault of a turn that is passed."""
+    until = event.at + timedelta(seconds=policy["cooldown_seconds"])
+    passed = before._replace(
+        passes_used=before.passes_used + 1,
+        pass_next=False,
+        passed_at=event.at,
+        eligible_at=until,
+        acknowledge_by=None,
+    )
+    if event.from_status == Status.WAITLIST:
+        if not before.pass_next or event.actor_kind != ActorKind.SYSTEM:
+            return "it passes a turn that the person did not ask to pass"
+        held_back = [each for each in (before.eligible_at, before.not_before) if each]
+        if any(each > event.at for each in held_back):
+            return "it passes a turn that cannot have come yet"
+        return "" if held == passed else "it passes a turn, and changes more than that"
+    most = policy.get("max_passes", 0)
+    if event.actor_kind != ActorKind.APPLICANT:
+        return "only the person passes an offer"
+    if before.passes_used >= most:
+        return f"it passes an offer after {before.passes_used} passes, and {most} are allowed"
+    if before.acknowledge_by is None or before.acknowledge_by <= event.at:
+        return "it passes an offer after its deadline"
+    if held != passed._replace(ticket=held.ticket, tie=held.tie):
+        return "it passes an offer, and changes more than that"
+    return ""
+
+
+# Fold of lost places: which place was someone's before a seat, a miss or a removal. Only that place
+# is given back, and only that place is kept by a pass. Like the rest of the fold, it shares no rule
+# with the code that writes the log.
+
+
+Place = tuple[int | None, int | None]
+
+
+class _Lost(NamedTuple):
+    """Miss or removal that can be reversed: its seq, and the state that this restores."""
+
+    seq: int
+    misses: int
+    place: Place
+    eligible_at: datetime | None
+
+
+class LostPlacesFold:
+    """Places lost in a log so far. `check` returns the fault of the next row, or nothing."""
+
+    def __init__(self) -> None:
+        # The place before each seat, and each miss or removal that is the last event; after a
+        # pass, the miss before its offer can still be reversed.
+        self._offered: dict[UUID, Place] = {}
+        self._lost: dict[UUID, _Lost] = {}
+        self._lost_before_offer: dict[UUID, _Lost] = {}
+
+    def check(
+        self, event: Event, place: PastPlace, stood: Place, misses: int, policy: Mapping[str, Any]
+    ) -> str:
+        """Check that a place is given back once, or kept by a pass, as it was before.
+
+        `place` is the one after the event; `stood` and `misses` are those before it.
+        """
+        who, stands = place.application_id, (place.ticket, place.tie)
+        if event.event == EventType.REINSTATED:
+            given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
+            if given != self._lost.get(who):
+                return "it does not give back the place before the last miss"
+        if event.event in ("DEADLINE_EXTENDED", *WISHES, *OF_CONTESTS):
+            return ""
+        if event.event == EventType.PASSED:
+            return self.check_pass(event, place)
+        before, lost = self._offered.pop(who, None), self._lost.pop(who, None)
+        if place.status.holds_seat:
+            if event.from_status is None:  # the place at which they would have joined
+                behind = policy["penalty_places"] * place.decay_count
+                stood = (event.data["next_ticket"] + behind, event.seq)
+            self._offered[who] = before or stood
+            if lost:
+                self._lost_before_offer[who] = lost
+        else:
+            self._lost_before_offer.pop(who, None)
+            self.note_loss(event, place, before, stood, misses)
+        return ""
+
+    def note_loss(
+        self, event: Event, place: PastPlace, before: Place | None, stood: Place, misses: int
+    ) -> None:
+        """Remember the place that is lost through a miss or a removal."""
+        who = place.application_id
+        if before and event.event in (EventType.DECAYED, EventType.LAPSED):
+            self._lost[who] = _Lost(event.seq, misses, before, None)
+        elif event.event == EventType.REMOVED and event.outcome in CONTESTABLE:
+            self._lost[who] = _Lost(event.seq, misses, before or stood, place.eligible_at)
+
+    def check_pass(self, event: Event, place: PastPlace) -> str:
+        """Check that a pass keeps the place. Its cool-down continues if a miss is reversed."""
+        who = place.application_id
+        if event.from_status == Status.PENDING_ACKNOWLEDGMENT:
+            if (place.ticket, place.tie) != self._offered.pop(who, None):
+                return "it passes an offer, and does not keep the place before it"
+            if lost := self._lost_before_offer.pop(who, None):
+                self._lost[who] = lost
+        if lost := self._lost.get(who):
+            self._lost[who] = lost._replace(eligible_at=place.eligible_at)
+        return ""
+
+
+# Fold of a draw by lot: it recomputes the draw from its seed, and with it each person's place.
+
+
+class DrawFold:
+    """Draw of a job according to its log so far. Each check returns the fault, or nothing."""
+
+    def __init__(self, job_id: UUID) -> None:
+        self.job_id = job_id
+        self.draw_at: datetime | None = None
+        self.drawn_at: datetime | None = None
+        self._seq = 0
+        self._to_place: list[UUID] = []
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Tell whether the draw still has people to place."""
+        return bool(self._to_place)
+
+    def check_job_event(self, event: Event, waiting: Collection[UUID], *, is_open: bool) -> str:
+        """Check a job's event: the announced time stays once the job is open, the draw comes once.
+
+        `waiting`: everyone on the waitlist. `is_open`: people could join before this event.
+        """
+        announced = parse_logged_time(event.data.get("draw_at"))
+        if self._to_place:
+            return "it comes before everyone has been placed by the draw"
+        if is_open and announced != self.draw_at:
+            return "the time of the draw changed after the job had opened"
+        self.draw_at = announced
+        if event.event != EventType.DRAWN:
+            return ""
+        seed, data = draw_seed(bytes(event.prev_hash), logged_time(event.at)), event.data
+        if announced is None or self.drawn_at is not None or not is_open:
+            return "nothing is to be drawn"
+        if event.effective_at != announced or event.at < announced:
+            return "the order was drawn at another time than announced"
+        if event.actor_kind != ActorKind.SYSTEM or data["algorithm"] != ALGORITHM:
+            return "the order was drawn otherwise than announced"
+        if data["seed"] != seed.hex() or data["drawn"] != len(waiting):
+            return "its seed is not that of the hash before it, or not everyone takes part"
+        self.drawn_at, self._seq = event.at, event.seq
+        self._to_place = drawn_order(seed, self.job_id, waiting)[::-1]
+        return ""
+
+    def check_application_event(self, event: Event, next_ticket: int) -> str:
+        """Check an application's event: no seat before the draw, and the drawn places after it."""
+        if event.event == EventType.PLACED:
+            due = self._to_place.pop() if self._to_place else None
+            if event.application_id != due or event.cause_seq != self._seq:
+                return "the draw places someone else here"
+            if event.data["ticket"] != next_ticket or event.effective_at != self.draw_at:
+                return "its place is not the next one of the draw"
+        elif self._to_place:
+            return "it comes before everyone has been placed by the draw"
+        if self.draw_at is None or self.drawn_at is not None:
+            return ""
+        if event.to_status is not None and Status(event.to_status).holds_seat:
+            return "it gives a seat before the draw"
+        if event.event == EventType.APPLIED and event.at >= self.draw_at:
+            return "it lets someone into the draw after its time"
+        return ""
+
+
+# Fold of planned changes to a job's number of seats.
+
+
+class FoldedSeatsChange(NamedTuple):
+    """Change of a job's number of seats by a plan."""
+
+    seq: int
+    effective_at: datetime
+    before: int
+    after: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Tell whether the limits of a job's seats may have cut the change."""
+        return self.after in (1, MAX_CAPACITY)
+
+
+class PlannedSeatsFold:
+    """Planned changes according to a log so far. Each check returns the fault, or nothing."""
+
+    def __init__(self) -> None:
+        # What each plan has changed, oldest first, and every number of seats that the job has had.
+        self.changes: dict[UUID, list[FoldedSeatsChange]] = {}
+        self.capacities: set[int] = set()
+
+    def check_job_event(self, event: Event, before: int) -> str:
+        """Check that the system changes seats as planned: when due, by each plan's number.
+
+        `before`: the number of seats before the event.
+        """
+        after = event.data["capacity"]
+        self.capacities.add(after)
+        planned = PLANNED_SEATS in event.data
+        by_system = (
+            event.event == EventType.CAPACITY_CHANGED and event.actor_kind == ActorKind.SYSTEM
+        )
+        if planned != by_system:
+            return "the system changes seats as planned, and nobody else does"
+        if not planned:
+            return ""
+        latest = max((each[-1].effective_at for each in self.changes.values()), default=None)
+        done = self.changes.setdefault(UUID(event.data[PLANNED_SEATS]), [])
+        done.append(FoldedSeatsChange(event.seq, event.effective_at, before, after))
+        in_order = (latest or event.effective_at) <= event.effective_at <= event.at
+        if not in_order or len(done) > MOST_TIMES:
+            return "planned seats change in the order of their times, when due"
+        whole = {each.after - each.before for each in done if not each.is_cut}
+        cut = {each.after - each.before for each in done if each.is_cut}
+        most = max([abs(each) for each in whole] or [MAX_CAPACITY])
+        same_way = len({each > 0 for each in whole | cut}) == 1 and after != before
+        if not same_way or len(whole) > 1 or any(abs(each) > most for each in cut):
+            return "a plan changes the seats by one number, always the same"
+        return ""
+
+    def check_application_event(self, event: Event) -> str:
+        """Check that the plan that a promotion names has opened its seat."""
+        if PLANNED_SEATS not in event.data:
+            return ""
+        changes = self.changes.get(UUID(event.data[PLANNED_SEATS]), ())
+        if event.cause_seq not in [each.seq for each in changes]:
+            return "its seat was not opened by the plan that it names"
+        return ""

@@ -1,0 +1,362 @@
+"""Survival curves by Kaplan and Meier: how long people wait, including those still waiting.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Count, Q
+from django.db.models.functions import Now
+
+from jobs.models import Job, JobStatus
+from pipeline.database.instants import database_now
+from pipeline.domain.states import EventType, Status
+from pipeline.maintenance.site_task import site_task
+from pipeline.models import Application, Event, ForecastStatement, JobForecast
+from pipeline.selectors.applications import position_of_application_place
+from tasks.context import Context
+from tasks.scheduling import schedules
+
+
+class Wait(NamedTuple):
+    """A wait of some seconds. It ended with an offer, or was still running when last seen."""
+
+    seconds: int
+    is_over: bool
+
+
+def survival_quantiles(waits: Collection[Wait], shares: Collection[float]) -> list[int | None]:
+    """Return the seconds within which each share of people is offered a seat.
+
+    A wait that was cut off (the person left, or is still waiting) counts for as long as it was
+    seen, so it makes the others' shares larger, never smaller. Without it, the average would cover
+    only those who got a seat. A share that the curve does not reach is None.
+    """
+    offered = Counter(wait.seconds for wait in waits if wait.is_over)
+    ended = Counter(wait.seconds for wait in waits)
+    at_risk, surviving = len(waits), 1.0
+    curve: list[tuple[int, float]] = []
+    for seconds in sorted(ended):
+        if offered[seconds]:
+            surviving *= 1 - offered[seconds] / at_risk
+            curve.append((seconds, 1 - surviving))
+        at_risk -= ended[seconds]
+    reached = (
+        next((seconds for seconds, share in curve if share >= wanted - 1e-9), None)
+        for wanted in shares
+    )
+    return list(reached)
+
+
+# Waits of the people who stood at a position of a line in the past, from its log. Pure.
+
+
+# The number of past moments at which it looks at who stood at a position.
+MOMENTS = 400
+# A forecast needs at least this many different people who stood there and were then offered a
+# seat.
+FEWEST_OFFERS = 20
+# The positions for which a forecast is made. One in between is interpolated.
+POSITIONS = (*range(1, 21), *range(25, 100, 5), *range(100, 501, 25))
+SHARES = (0.5, 0.8)
+
+
+class Turn(NamedTuple):
+    """Event of one application, as far as its wait is concerned. `at` is in seconds."""
+
+    at: float
+    application_id: UUID
+    # The place in the order while they wait and are verified; None otherwise.
+    place: tuple[int, int] | None
+    is_offer: bool
+    # They asked for a later turn: from here on, they wait by choice.
+    is_deferral: bool = False
+
+
+class Forecast(NamedTuple):
+    """Seconds within which half, and four fifths, of the people at a position are offered a seat.
+
+    `offers` is the evidence: how many different people at that position were.
+    """
+
+    half: int
+    most: int
+    offers: int
+
+
+@dataclass(slots=True)
+class _Waitlist:
+    order: list[tuple[tuple[int, int], UUID]] = field(default_factory=list)
+    places: dict[UUID, tuple[int, int]] = field(default_factory=dict)
+
+    def move_person(self, turn: Turn) -> None:
+        old = self.places.pop(turn.application_id, None)
+        if old is not None:
+            del self.order[bisect_left(self.order, (old, turn.application_id))]
+        if turn.place is not None:
+            self.places[turn.application_id] = turn.place
+            insort(self.order, (turn.place, turn.application_id))
+
+
+def forecast_waits_of_line(
+    turns: Sequence[Turn], *, start: float, now: float, positions: Iterable[int] = POSITIONS
+) -> dict[int, Forecast]:
+    """Return the forecast for each position for which there is enough evidence.
+
+    At evenly spread moments since `start`, it looks at who stood at the position, and how long
+    they then waited for an offer. Of people who left, deferred or are still waiting, only part of
+    the wait was seen.
+    """
+    # When each application stopped waiting, in order, and whether it was for an offer.
+    ends: dict[UUID, list[tuple[float, bool]]] = {}
+    for turn in turns:
+        if turn.place is None or turn.is_deferral:
+            ends.setdefault(turn.application_id, []).append((turn.at, turn.is_offer))
+    found = {}
+    for position, moments in _waiting_people_at_moments(turns, start, now, list(positions)).items():
+        waits, offered = [], set()
+        for at, application_id in moments:
+            later = (each for each in ends.get(application_id, ()) if each[0] > at)
+            end, is_offer = next(later, (now, False))
+            waits.append(Wait(round(end - at), is_offer))
+            if is_offer:
+                offered.add(application_id)
+        half, most = survival_quantiles(waits, SHARES)
+        if half is not None and most is not None and len(offered) >= FEWEST_OFFERS:
+            found[position] = Forecast(half, most, len(offered))
+    return found
+
+
+def forecast_wait_at_position(known: Mapping[int, Forecast], position: int) -> Forecast | None:
+    """Return the forecast for a position, interpolated between the nearest two of POSITIONS."""
+    if position in known:
+        return known[position]
+    below = max((each for each in POSITIONS if each < position), default=None)
+    above = min((each for each in POSITIONS if each > position), default=None)
+    if below is None or above is None or below not in known or above not in known:
+        return None
+    part = (position - below) / (above - below)
+    low, high = known[below], known[above]
+    return Forecast(
+        round(low.half + part * (high.half - low.half)),
+        round(low.most + part * (high.most - low.most)),
+        min(low.offers, high.offers),
+    )
+
+
+def _waiting_people_at_moments(
+    turns: Sequence[Turn], start: float, now: float, positions: list[int]
+) -> dict[int, list[tuple[float, UUID]]]:
+    seen: dict[int, list[tuple[float, UUID]]] = {position: [] for position in positions}
+    line, taken = _Waitlist(), 0
+    for number in range(MOMENTS):
+        moment = start + (now - start) * (number + 0.5) / MOMENTS
+        while taken < len(turns) and turns[taken].at <= moment:
+            line.move_person(turns[taken])
+            taken += 1
+        for position in positions:
+            if position <= len(line.order):
+                seen[position].append((moment, line.order[position - 1][1]))
+    return seen
+
+
+# Forecasts of the jobs' lines as stored by the scheduler, and how often they came true.
+
+
+# The history on which a forecast is based.
+LONGEST_HISTORY = timedelta(days=180)
+MOST_EVENTS = 50_000
+# How many lines one run of the scheduler covers; those that waited longest come first.
+JOBS_AT_ONCE = 200
+# How many waiting people of a line get a statement on one day.
+STATEMENTS_A_DAY = 20
+# How many of a job's last statements the share of true ones is based on, and the fewest.
+COUNTED, FEWEST_COUNTED = 200, 20
+KEPT = timedelta(days=365)
+# An older forecast is not shown: the line may have changed by now.
+OLDEST_SHOWN = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """Forecast of one person's wait, and how often such forecasts of the job came true.
+
+    `share` is a percentage of the last `counted` statements; None if there are too few.
+    """
+
+    forecast: Forecast
+    counted: int
+    share: int | None
+
+
+def read_prospects_with_statements(positions: Mapping[UUID, int | None]) -> dict[UUID, Prospect]:
+    """Return the prospect at a position of each job, in one query; without evidence there is none.
+
+    Only open jobs can have a prospect: the caller leaves out the others. Old forecasts are
+    ignored.
+    """
+    found = {}
+    fresh = Now() - OLDEST_SHOWN
+    for row in JobForecast.objects.filter(job_id__in=positions, made_at__gt=fresh):
+        position = positions[row.job_id]
+        forecast = position and forecast_wait_at_position(_known_forecasts_to_state(row), position)
+        if forecast:
+            share = round(100 * row.came_true / row.settled) if row.settled else 0
+            is_known = row.settled >= FEWEST_COUNTED
+            found[row.job_id] = Prospect(forecast, row.settled, share if is_known else None)
+    return found
+
+
+def update_forecast_statements() -> dict[str, int]:
+    """Settle the statements whose time has come, make new forecasts, and store new statements.
+
+    The lines whose forecast is the oldest come first. Returns the numbers. Safe to run twice.
+    """
+    now = database_now()
+    settled = settle_forecast_statements()
+    ForecastStatement.objects.filter(made_at__lt=now - KEPT).delete()
+    stated = 0
+    open_jobs = Job.objects.filter(status=JobStatus.OPEN, waitlist_count__gt=0, is_test=False)
+    made = dict(JobForecast.objects.values_list("job_id", "made_at"))
+    ids = sorted(
+        open_jobs.values_list("id", flat=True),
+        key=lambda each: made[each].timestamp() if each in made else 0,
+    )
+    for job in open_jobs.filter(id__in=ids[:JOBS_AT_ONCE]):
+        row = _forecast_to_state(job, now)
+        stated += _state_forecasts(job, row, now)
+    return {"settled": settled, "stated": stated}
+
+
+# A person who was offered a seat in time, or was not; and statements about people who left before,
+# or who asked for a later turn.
+_SETTLE = """
+WITH ended AS (
+    SELECT statement.id, statement.due_at, next.at, next.event
+    FROM pipeline_forecaststatement statement
+    LEFT JOIN LATERAL (
+        SELECT event.at, event.event FROM pipeline_event event
+        WHERE event.application_id = statement.application_id AND event.at > statement.made_at
+          AND event.from_status = 'WAITLIST'
+          AND (event.to_status <> 'WAITLIST' OR event.event IN ('DEFERRED', 'PASS_ASKED'))
+        ORDER BY event.seq LIMIT 1
+    ) next ON true
+    WHERE statement.came_true IS NULL
+      AND (next.at IS NOT NULL OR statement.due_at <= clock_timestamp())
+), void AS (
+    DELETE FROM pipeline_forecaststatement USING ended
+    WHERE pipeline_forecaststatement.id = ended.id
+      AND ended.event <> 'PROMOTED' AND ended.at <= ended.due_at
+)
+UPDATE pipeline_forecaststatement SET came_true = coalesce(
+    ended.event = 'PROMOTED' AND ended.at <= ended.due_at, false)
+FROM ended
+WHERE pipeline_forecaststatement.id = ended.id
+  AND NOT coalesce(ended.event <> 'PROMOTED' AND ended.at <= ended.due_at, false)
+"""
+
+
+def settle_forecast_statements() -> int:
+    """Note which open statements came true and which did not, and return the number."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLE)
+        return cursor.rowcount
+
+
+def _forecast_to_state(job: Job, now: datetime) -> JobForecast:
+    """Make the forecast of a job's line and store it."""
+    start = max(now - LONGEST_HISTORY, job.created_at)
+    turns = _turns_to_state_forecasts(job.id) if job.seq <= MOST_EVENTS else []
+    made = forecast_waits_of_line(turns, start=start.timestamp(), now=now.timestamp())
+    last = ForecastStatement.objects.filter(job_id=job.id, came_true__isnull=False)
+    counts = ForecastStatement.objects.filter(
+        id__in=last.order_by("-id").values("id")[:COUNTED]
+    ).aggregate(settled=Count("id"), true=Count("id", filter=Q(came_true=True)))
+    row, _ = JobForecast.objects.update_or_create(
+        job_id=job.id,
+        defaults={
+            "seq": job.seq,
+            "made_at": now,
+            "positions": {str(position): list(each) for position, each in made.items()},
+            "settled": counts["settled"],
+            "came_true": counts["true"],
+        },
+    )
+    return row
+
+
+def _turns_to_state_forecasts(job_id: UUID) -> list[Turn]:
+    """Return the history of a line, in order. A long one is not read and gets no forecast."""
+    events = Event.objects.filter(job_id=job_id, application_id__isnull=False).order_by("seq")
+    columns = ("at", "application_id", "event", "to_status", "data")
+    turns = []
+    for at, application_id, event, to_status, data in events.values_list(*columns):
+        waits = to_status == Status.WAITLIST and "verify_by" not in data
+        place = (data["ticket"], data["tie"]) if waits else None
+        offered = event == EventType.PROMOTED
+        puts_off = event in (EventType.DEFERRED, EventType.PASS_ASKED)
+        turns.append(Turn(at.timestamp(), application_id, place, offered, puts_off))
+    return turns
+
+
+def _state_forecasts(job: Job, row: JobForecast, now: datetime) -> int:
+    """Store the forecasts shown to people who wait, once a day for each; return how many."""
+    known = _known_forecasts_to_state(row)
+    if not known:
+        return 0
+    today = ForecastStatement.objects.filter(job_id=job.id, made_at__gt=now - timedelta(days=1))
+    room = STATEMENTS_A_DAY - today.count()
+    waiting = Application.objects.filter(
+        job_id=job.id, status=Status.WAITLIST, verify_by__isnull=True
+    ).exclude(id__in=today.values("application_id"))
+    # People who put their turn off get no forecast.
+    waiting = waiting.exclude(not_before__gt=now).filter(pass_next=False)
+    made = []
+    for person in waiting.order_by("?")[: max(0, room)]:
+        position = position_of_application_place(job.id, person.ticket or 0, person.tie or 0)
+        forecast = forecast_wait_at_position(known, position)
+        if forecast is not None:
+            made.append(
+                ForecastStatement(
+                    job_id=job.id,
+                    application_id=person.id,
+                    position=position,
+                    half_seconds=forecast.half,
+                    most_seconds=forecast.most,
+                    made_at=now,
+                    due_at=now + timedelta(seconds=forecast.most),
+                )
+            )
+    ForecastStatement.objects.bulk_create(made)
+    return len(made)
+
+
+def _known_forecasts_to_state(row: JobForecast) -> dict[int, Forecast]:
+    return {int(position): Forecast(*each) for position, each in row.positions.items()}
+
+
+# Task that keeps the forecasts of waiting people up to date, for the whole site.
+
+
+KEY = "forecast.update"
+EVERY_TEN_MINUTES = "*/10 * * * *"
+
+
+@site_task(key=KEY, timeout_seconds=540)
+def update_forecasts_in_task(_: Context) -> dict[str, int]:
+    """Make new forecasts, and note which of the earlier ones came true."""
+    return update_forecast_statements()
+
+
+def ensure_forecast_task() -> None:
+    """Create the schedule. Safe to call at every start and from many processes at once."""
+    schedules.ensure_schedule("Forecasts", EVERY_TEN_MINUTES, KEY)

@@ -1,0 +1,284 @@
+"""Ledger of idle seats: seat time lost by cause, week by week, from the logs of jobs.
+
+Times are those at which events were recorded. The losses are free seats, and missed offers from
+the offer to the miss. Everything else is in use, so use and losses add up to seats times time.
+Only the time in which a job is open or paused counts. While a job drains, its seats are those held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import NamedTuple
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+from django.db.models import F, Max, Sum
+
+from jobs.models import Job, JobStatus
+from pipeline.database.instants import database_now
+from pipeline.database.replica import reads_replica
+from pipeline.figures.series import DAYS, Week
+from pipeline.line.removed_logs import refuse_removed_log_of
+from pipeline.selectors.past import past_seq_at
+
+# How many events are read at most, of one job or of all jobs of a company together.
+MOST_EVENTS = 50_000
+# A company's ledger adds up the jobs that changed last.
+MOST_JOBS = 50
+MOST_WEEKS = 26
+USUAL_WEEKS = 8
+
+
+class SeatState(NamedTuple):
+    """State of a job's seats after an event. `waiting` counts verified people only."""
+
+    at: datetime
+    status: str
+    capacity: int
+    active: int
+    pending: int
+    waiting: int
+
+
+class MissedOffer(NamedTuple):
+    """Offer that nobody confirmed, from its event to that of the miss."""
+
+    offered_at: datetime
+    missed_at: datetime
+
+
+_NONE = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class IdleSeatLedger:
+    """Seat time of a span: in use, and lost by cause. Exact to the microsecond."""
+
+    used: timedelta = _NONE
+    # Offered to people who did not answer.
+    missed: timedelta = _NONE
+    # Free while the job was open and everyone verified on the waitlist was in a cool-down or had
+    # asked for no seat yet.
+    cooldown: timedelta = _NONE
+    # Free while the job was open and no verified person waited.
+    nobody: timedelta = _NONE
+    # Free while the job was paused.
+    paused: timedelta = _NONE
+
+    @property
+    def lost(self) -> timedelta:
+        """Return the seat time lost to all causes."""
+        return self.missed + self.cooldown + self.nobody + self.paused
+
+    @property
+    def seats(self) -> timedelta:
+        """Return the seats times the time: use and losses."""
+        return self.used + self.lost
+
+    def seconds(self) -> dict[str, float]:
+        """Return the parts by name, in seconds times seats."""
+        return {each.name: getattr(self, each.name).total_seconds() for each in fields(self)}
+
+    def __add__(self, other: IdleSeatLedger) -> IdleSeatLedger:
+        names = [each.name for each in fields(self)]
+        return IdleSeatLedger(
+            **{name: getattr(self, name) + getattr(other, name) for name in names}
+        )
+
+
+def fold_idle_seats(
+    states: Sequence[SeatState], misses: Iterable[MissedOffer], edges: Sequence[datetime]
+) -> list[IdleSeatLedger]:
+    """Return the ledger of each span between two neighbouring edges. Pure.
+
+    `states` are in the order of the log; each holds until the next. The last holds until the last
+    edge. `misses` may begin before the first state and end after the last edge.
+    """
+    turns = sorted(turn for miss in misses for turn in ((miss.offered_at, 1), (miss.missed_at, -1)))
+    first, last = edges[0], edges[-1]
+    moments = {*edges, *(state.at for state in states), *(at for at, _ in turns)}
+    ledgers = [IdleSeatLedger() for _ in edges[1:]]
+    state, missing = None, 0
+    next_state = next_turn = bucket = 0
+    for start, end in pairwise(sorted(moments)):
+        while next_state < len(states) and states[next_state].at <= start:
+            state = states[next_state]
+            next_state += 1
+        while next_turn < len(turns) and turns[next_turn][0] <= start:
+            missing += turns[next_turn][1]
+            next_turn += 1
+        if state is None or start < first or end > last:
+            continue
+        while edges[bucket + 1] <= start:
+            bucket += 1
+        ledgers[bucket] += _idle_seats_in_state(state, missing, end - start)
+    return ledgers
+
+
+def _idle_seats_in_state(state: SeatState, missing: int, span: timedelta) -> IdleSeatLedger:
+    """Return the ledger of a span without changes; `missing` open offers will be missed."""
+    if state.status not in (JobStatus.OPEN, JobStatus.PAUSED):
+        return IdleSeatLedger()
+    held = state.active + state.pending
+    free = span * max(0, state.capacity - held)
+    used, missed = span * (held - missing), span * missing
+    if state.status == JobStatus.PAUSED:
+        return IdleSeatLedger(used, missed, paused=free)
+    if state.waiting:
+        return IdleSeatLedger(used, missed, cooldown=free)
+    return IdleSeatLedger(used, missed, nobody=free)
+
+
+@dataclass(frozen=True, slots=True)
+class IdleSeats:
+    """Ledgers of consecutive weeks, oldest first; the last week is the current one, until now."""
+
+    weeks: list[tuple[Week, IdleSeatLedger]]
+    # Whether old events were left out, because the logs are too long.
+    is_cut: bool
+    # Whether jobs were left out, because there are too many.
+    lacks_jobs: bool
+    # The jobs that were added up, with their own ledger of all weeks.
+    jobs: list[tuple[Job, IdleSeatLedger]]
+
+    @property
+    def total(self) -> IdleSeatLedger:
+        """Return the ledger of all weeks together."""
+        return sum((ledger for _, ledger in self.weeks), IdleSeatLedger())
+
+
+@reads_replica
+def idle_seats_of_job(job: Job, *, weeks: int, zone: str) -> IdleSeats:
+    """Return a job's ledger of the last weeks, including the current one, in a few queries.
+
+    Raises LogArchived.
+    """
+    refuse_removed_log_of(job)
+    now = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
+    spans = _last_weeks_of_idle_seats(now, weeks, zone)
+    edges = [*(week.start for week in spans), now]
+    first = max(1, past_seq_at(job.id, edges[0]))
+    oldest = max(first, job.seq - MOST_EVENTS + 1)
+    ledgers = fold_idle_seats(*_read_states_of_idle_seats({job.id: oldest})[job.id], edges)
+    by_week = list(zip(spans, ledgers, strict=True))
+    return IdleSeats(
+        by_week, oldest > first, lacks_jobs=False, jobs=[(job, sum(ledgers, IdleSeatLedger()))]
+    )
+
+
+def idle_seats_in_week(job: Job, week: Week) -> IdleSeatLedger | None:
+    """Return a job's ledger of a week that has ended, or None if its log is too long since then.
+
+    A miss after the week counts for the part of its offer that lies in the week. Raises
+    LogArchived.
+    """
+    refuse_removed_log_of(job)
+    first = max(1, past_seq_at(job.id, week.start))
+    if job.seq - first >= MOST_EVENTS:
+        return None
+    states, misses = _read_states_of_idle_seats({job.id: first})[job.id]
+    return fold_idle_seats(states, misses, [week.start, week.end])[0]
+
+
+@reads_replica
+def idle_seats_of_company(company_id: UUID, *, weeks: int, zone: str) -> IdleSeats:
+    """Return the ledger of a company's jobs added up, in two or three queries.
+
+    At most MOST_JOBS jobs, open and paused ones first, then those that changed last, each with an
+    equal share of MOST_EVENTS. Jobs closed before these weeks have no seats in them.
+    """
+    own = Job.objects.filter(company_id=company_id, opened_at__isnull=False)
+    latest = own.aggregate(at=Max("last_event_at"), ahead=Max("clock_offset_seconds"))
+    now = database_now(ahead_seconds=latest["ahead"] or 0)
+    now = max(now, latest["at"] or now)
+    spans = _last_weeks_of_idle_seats(now, weeks, zone)
+    started = own.exclude(closed_at__lte=spans[0].start).select_related("posting")
+    in_order = started.order_by(F("closed_at").asc(nulls_first=True), "-last_event_at")
+    jobs = list(in_order[: MOST_JOBS + 1])
+    lacks_jobs, is_cut, jobs = len(jobs) > MOST_JOBS, False, jobs[:MOST_JOBS]
+    edges = [*(week.start for week in spans), now]
+    share = MOST_EVENTS // max(1, len(jobs))
+    firsts = {job.id: max(1, job.seq - share + 1) for job in jobs}
+    read = _read_states_of_idle_seats(firsts) if jobs else {}
+    sums, by_job = [IdleSeatLedger() for _ in spans], []
+    for job in jobs:
+        states, misses = read[job.id]
+        is_cut = is_cut or (firsts[job.id] > 1 and states[0].at > edges[0])
+        ledgers = fold_idle_seats(states, misses, edges)
+        by_job.append((job, sum(ledgers, IdleSeatLedger())))
+        sums = [one + other for one, other in zip(sums, ledgers, strict=True)]
+    return IdleSeats(
+        list(zip(spans, sums, strict=True)), is_cut, lacks_jobs=lacks_jobs, jobs=by_job
+    )
+
+
+def count_events_for_idle_seats(company_id: UUID) -> int:
+    """Return how many events of a company its ledger may read."""
+    total = Job.objects.filter(company_id=company_id).aggregate(seqs=Sum("seq"))["seqs"]
+    return min(MOST_EVENTS, total or 0)
+
+
+def _last_weeks_of_idle_seats(now: datetime, weeks: int, zone: str) -> list[Week]:
+    today = now.astimezone(ZoneInfo(zone)).date()
+    monday = today - timedelta(days=today.weekday())
+    spans = [Week(monday - timedelta(days=DAYS * back), zone) for back in reversed(range(weeks))]
+    return [week for week in spans if week.start < now]
+
+
+# The rows of each job from its first on, with its status and seats before the first, and for each
+# miss the time of its offer. Before a draw by lot, seats are as in a draft: they cannot be taken.
+_READ = """
+SELECT job_id, row.at, row.status, row.capacity, active, pending, waiting,
+       base.status, base.capacity, offer.at
+FROM unnest(%(jobs)s::uuid[], %(firsts)s::bigint[]) AS wanted (job, first)
+JOIN jobs_job job ON job.id = wanted.job
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity')
+                THEN 'DRAFT' ELSE data ->> 'status' END AS status,
+           (data ->> 'capacity')::int AS capacity
+    FROM pipeline_event
+    WHERE job_id = wanted.job AND application_id IS NULL AND seq <= wanted.first
+    ORDER BY seq DESC LIMIT 1
+) base
+CROSS JOIN LATERAL (
+    SELECT job_id, seq, at, application_id, event, from_status,
+           CASE WHEN application_id IS NULL THEN CASE
+               WHEN job.draw_at IS NOT NULL AND at < coalesce(job.drawn_at, 'infinity') THEN 'DRAFT'
+               ELSE data ->> 'status' END END AS status,
+           CASE WHEN application_id IS NULL THEN (data ->> 'capacity')::int END AS capacity,
+           (data ->> 'active')::int AS active, (data ->> 'pending')::int AS pending,
+           (data ->> 'waiting')::int - coalesce((data ->> 'unverified')::int, 0) AS waiting
+    FROM pipeline_event WHERE job_id = wanted.job AND seq >= wanted.first
+) row
+LEFT JOIN LATERAL (
+    SELECT max(at) AS at FROM pipeline_event before
+    WHERE before.application_id = row.application_id AND before.seq < row.seq
+      AND before.to_status = 'PENDING_ACKNOWLEDGMENT' AND before.event <> 'DEADLINE_EXTENDED'
+) offer ON row.event IN ('DECAYED', 'LAPSED') AND row.from_status = 'PENDING_ACKNOWLEDGMENT'
+ORDER BY job_id, row.seq
+"""
+
+
+def _read_states_of_idle_seats(
+    firsts: Mapping[UUID, int],
+) -> dict[UUID, tuple[list[SeatState], list[MissedOffer]]]:
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, {"jobs": list(firsts), "firsts": list(firsts.values())})
+        rows = cursor.fetchall()
+    found = {}
+    for job_id, own in groupby(rows, key=itemgetter(0)):
+        states: list[SeatState] = []
+        misses: list[MissedOffer] = []
+        for _, at, status, capacity, active, pending, waiting, *base, offered_at in own:
+            known = (states[-1].status, states[-1].capacity) if states else base
+            status_now, capacity_now = (status, capacity) if status else known
+            states.append(SeatState(at, status_now, capacity_now, active, pending, waiting))
+            if offered_at:
+                misses.append(MissedOffer(offered_at, at))
+        found[job_id] = (states, misses)
+    return found

@@ -1,0 +1,307 @@
+"""Reads of a job's log for a simulation, and of its last what-if."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from statistics import median
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from jobs.models import Job
+from jobs.policies import POLICY_FIELDS, policy_limits
+from pipeline.database.instants import database_now
+from pipeline.domain.errors import JobNotFound
+from pipeline.domain.states import EventType, Status
+from pipeline.figures.idle_seats import MissedOffer, fold_idle_seats
+from pipeline.figures.whatif.simulation import (
+    Change,
+    LoggedEvent,
+    SimulatedEvent,
+    Simulation,
+    TooLong,
+)
+from pipeline.line.removed_logs import log_removed_at
+from pipeline.models import Event, LastWhatIf
+from pipeline.selectors.jobs import read_job
+from pipeline.work.start import TaskRequest, WorkError, start_tasks
+from tasks.context import Context
+from tasks.errors import Discard, Fatal
+from tasks.models import Status as TaskStatus
+from tasks.models import Task
+from tasks.registry import task_type
+
+KEY = "line.what_if"
+# A longer log is not replayed.
+MOST_EVENTS = 20_000
+MOST_DAYS = 3_650
+
+_COLUMNS = ("seq", "at", "application_id", "event", "from_status", "to_status", "data")
+
+
+def read_what_if_log(job_id: UUID) -> list[LoggedEvent]:
+    """Return a job's log, oldest first, in one query."""
+    rows = Event.objects.filter(job_id=job_id).order_by("seq").values_list(*_COLUMNS)
+    return [LoggedEvent(*row) for row in rows]
+
+
+def read_last_what_if_task(company_id: UUID, job_id: UUID) -> Task | None:
+    """Return a job's last what-if that a page has started or that has begun, in one query.
+
+    Returns None if there was none, or if it was so long ago that its task has been removed. A run
+    that the API has planned for later is shown once it begins.
+    """
+    last = LastWhatIf.objects.filter(job_id=job_id).values("task_id")
+    found = Task.objects.filter(id__in=last, owner_id=company_id, type__key=KEY)
+    return found.select_related("type").first()
+
+
+# Start of a what-if from a page: one at a time for each job.
+
+
+MOVING = (TaskStatus.PENDING, TaskStatus.RUNNING, TaskStatus.CANCELLING)
+
+
+class WhatIfUnderWay(WorkError):
+    """A run of this job's past has been started and has not ended."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A run is under way. Start the next one when it has finished, or cancel it."
+        )
+
+
+@transaction.atomic
+def start_what_if(*, job: Job, rules: dict[str, Any], producer: str) -> None:
+    """Start a run of a job's past under other rules, in the background.
+
+    The row of the job's last run is locked, so that only one of two simultaneous clicks starts a
+    run. Raises WhatIfUnderWay, and the errors of `start_tasks`.
+    """
+    LastWhatIf.objects.get_or_create(job_id=job.id)
+    last = LastWhatIf.objects.select_for_update(no_key=True).get(job_id=job.id)
+    task = read_last_what_if_task(job.company_id, job.id)
+    if task is not None and task.status in MOVING:
+        raise WhatIfUnderWay
+    [made] = start_tasks(
+        company_id=job.company_id,
+        producer=producer,
+        requests=[TaskRequest(KEY, {"job_id": str(job.id)} | rules)],
+    )
+    last.task_id = made.id
+    last.save()
+
+
+# Comparison of what happened in a line with what would have happened under other rules. Its one
+# assumption is `ASSUMPTION`. The order never reads this.
+
+
+ASSUMPTION = (
+    "People answer or pass as long after an offer as they did, those who missed one would have"
+    " missed it with more time too, reviews last as long as they did, and the same people apply."
+)
+# Windows of the sweep, in seconds.
+WINDOWS = (3_600, 14_400, 43_200, 86_400, 172_800, 259_200, 604_800)
+# Smaller differences are not counted: offers of the log end when a worker comes, a little late.
+NOTABLE = timedelta(minutes=1)
+
+
+class NotReproducible(Exception):
+    """The rules do not lead to this log, so other rules cannot be tried on it."""
+
+    def __str__(self) -> str:
+        return (
+            "This log holds something that cannot be run again, such as an undone import, so other"
+            " rules cannot be tried on it."
+        )
+
+
+class Cancelled(Exception):
+    """The comparison was cancelled."""
+
+
+def compare_rules(
+    log: Sequence[LoggedEvent],
+    change: Change,
+    end: datetime,
+    *,
+    tell: Callable[[int, int], None],
+    is_cancelled: Callable[[], bool],
+) -> dict[str, Any]:
+    """Return the actual outcome, the outcome under changed rules, and one run for each window.
+
+    The runs are simulated. All values are JSON values: times in seconds, None without data.
+    Raises NotReproducible, TooLong, Cancelled.
+    """
+    happened = Simulation(log)
+    happened.run(end)
+    told = [
+        (row.seq, row.at, row.application_id, row.to_status, row.ticket, row.tie)
+        for row in happened.events
+    ]
+    if told != [_row_to_compare(row) for row in log if row.at <= end]:
+        raise NotReproducible
+    steps = len(WINDOWS) + 2
+    tell(1, steps)
+
+    def compare_again(policy: dict[str, Any], done: int) -> Simulation:
+        if is_cancelled():
+            raise Cancelled
+        tried = Simulation(log, Change(change.since, policy, change.capacity))
+        tried.run(end)
+        tell(done, steps)
+        return tried
+
+    tried = compare_again(change.policy, 2)
+    windows = []
+    for number, seconds in enumerate(WINDOWS, 3):
+        each = compare_again(change.policy | {"acknowledgment_window_seconds": seconds}, number)
+        windows.append({"window_seconds": seconds, **_figures_to_compare(each, change.since, end)})
+    earlier, later = _compare_first_seats(happened.events, tried.events, change.since, end)
+    return {
+        "start": change.since.isoformat(),
+        "end": end.isoformat(),
+        "happened": _figures_to_compare(happened, change.since, end),
+        "what_if": _figures_to_compare(tried, change.since, end),
+        "earlier": earlier,
+        "later": later,
+        "windows": windows,
+    }
+
+
+def _row_to_compare(row: LoggedEvent) -> tuple[Any, ...]:
+    if row.application_id is None:
+        return row.seq, row.at, None, None, None, None
+    place = row.data.get("ticket"), row.data.get("tie")
+    return row.seq, row.at, row.application_id, row.to_status, *place
+
+
+def _figures_to_compare(run: Simulation, start: datetime, end: datetime) -> dict[str, Any]:
+    offered_at: dict[UUID, datetime] = {}
+    misses = []
+    for event in run.events:
+        if event.application_id is None:
+            continue
+        if event.to_status == Status.PENDING_ACKNOWLEDGMENT:
+            if event.event != EventType.DEADLINE_EXTENDED:
+                offered_at[event.application_id] = event.at
+        elif event.event in (EventType.DECAYED, EventType.LAPSED):
+            if since := offered_at.pop(event.application_id, None):
+                misses.append(MissedOffer(since, event.at))
+        elif event.event == EventType.ACKNOWLEDGED:
+            offered_at.pop(event.application_id, None)
+    (ledger,) = fold_idle_seats(run.states, misses, [start, end])
+    applied = {e.application_id: e.at for e in run.events if e.event == EventType.APPLIED}
+    first = {who: at for who, at in _first_seats_to_compare(run.events).items() if start <= at}
+    waits = [(at - applied[who]).total_seconds() for who, at in first.items()]
+    return {
+        "seat_seconds": ledger.seconds(),
+        "median_wait_seconds": median(waits) if waits else None,
+        "offered": len(first),
+        "misses": sum(start <= miss.missed_at for miss in misses),
+    }
+
+
+def _first_seats_to_compare(events: Sequence[SimulatedEvent]) -> dict[UUID, datetime]:
+    found: dict[UUID, datetime] = {}
+    for event in events:
+        if event.application_id and event.to_status and Status(event.to_status).holds_seat:
+            found.setdefault(event.application_id, event.at)
+    return found
+
+
+def _compare_first_seats(
+    happened: Sequence[SimulatedEvent],
+    tried: Sequence[SimulatedEvent],
+    start: datetime,
+    end: datetime,
+) -> tuple[int, int]:
+    """Count the people who would have got a first seat earlier, and later or not at all."""
+    never = end + 2 * NOTABLE
+    was, would = _first_seats_to_compare(happened), _first_seats_to_compare(tried)
+    changes = [
+        would.get(who, never) - was.get(who, never)
+        for who in was.keys() | would.keys()
+        if max(was.get(who, never), would.get(who, never)) >= start
+    ]
+    return sum(each <= -NOTABLE for each in changes), sum(each >= NOTABLE for each in changes)
+
+
+# Task that replays a job's log under other rules, started by hand.
+
+
+def _what_if_task_number_schema(name: str, *, optional: bool = False) -> dict[str, Any]:
+    low, high = policy_limits(name)
+    kinds = ["integer", "null"] if optional else "integer"
+    return {"type": kinds, "minimum": low, "maximum": high}
+
+
+@task_type(
+    key=KEY,
+    queue="files",
+    timeout_seconds=600,
+    max_attempts=2,
+    cap=1,
+    schema={
+        "type": "object",
+        "properties": {
+            "job_id": {"type": "string", "format": "uuid"},
+            "days": {"type": "integer", "minimum": 1, "maximum": MOST_DAYS},
+            "capacity": {"type": "integer", "minimum": 1, "maximum": 10_000},
+            "acknowledgment_window_seconds": _what_if_task_number_schema(
+                "acknowledgment_window_seconds"
+            ),
+            "penalty_places": _what_if_task_number_schema("penalty_places"),
+            "max_decays": _what_if_task_number_schema("max_decays", optional=True),
+            "cooldown_seconds": _what_if_task_number_schema("cooldown_seconds"),
+        },
+        "required": ["job_id"],
+        "additionalProperties": False,
+    },
+)
+def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+    """Compare the last `days` of a job, by default all, with the outcome under other rules.
+
+    Rules and seats that are not given stay as they were.
+    """
+    if context.owner_id is None:
+        raise Fatal("a what-if must be for a company")
+    try:
+        job = read_job(UUID(payload["job_id"]))
+    except JobNotFound as error:
+        raise Fatal(str(error)) from None
+    if job.company_id != context.owner_id:
+        raise Fatal(str(JobNotFound()))
+    if why := _what_if_task_refusal(job):
+        raise Discard(why)
+    LastWhatIf.objects.update_or_create(job_id=job.id, defaults={"task_id": context.task_id})
+    end = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
+    since = job.created_at
+    if days := payload.get("days"):
+        since = max(since, end - timedelta(days=days))
+    policy = {name: payload[name] for name in POLICY_FIELDS if name in payload}
+    try:
+        return compare_rules(
+            read_what_if_log(job.id),
+            Change(since, policy, payload.get("capacity")),
+            end,
+            tell=partial(context.progress, note="runs"),
+            is_cancelled=lambda: context.cancelled,
+        )
+    except Cancelled:
+        return None
+    except (NotReproducible, TooLong) as error:
+        raise Discard(str(error)) from None
+
+
+def _what_if_task_refusal(job: Job) -> str:
+    if job.draw_at is not None:
+        return "A job whose order is drawn by lot cannot be run again under other rules."
+    if log_removed_at(job):
+        return "The log of this job is in the archive. Whoever runs the site can put it back."
+    if job.seq > MOST_EVENTS:
+        return f"The log has more than {MOST_EVENTS:,} events, too many for a what-if."
+    return ""

@@ -1,0 +1,347 @@
+"""Check of an imported file before anyone is admitted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from applicants.addresses import checked_address
+from pipeline.domain.errors import ImportUndoTooLate, StoredFileNotFound
+from pipeline.domain.states import Actor, ActorKind, Move, Reason, Status
+from pipeline.files.imports.admitting import admit_rows, count_rows_to_admit, lock_import_to_admit
+from pipeline.files.imports.reading import read_file
+from pipeline.files.imports.results import (
+    holders_of_external_ids,
+    keep_refused_rows,
+    progress_of_import,
+)
+from pipeline.files.imports.rows import ImportRow, Refusal, rows_in
+from pipeline.files.imports.starting import CHECK, IMPORT
+from pipeline.line import sql
+from pipeline.line.lock import attach_locked_row, fetch_in_one_trip, line_transaction, lock_job
+from pipeline.line.moves import make_move
+from pipeline.line.settle import fill_seats, settle_due
+from pipeline.line.write import write
+from pipeline.models import Application, ImportRefusal, ImportRun, StoredFile, StoredPart
+from tasks.context import Context
+from tasks.enqueue import Enqueued, enqueue
+from tasks.errors import Discard
+from tasks.registry import MEBIBYTE, task_type
+from tasks.retry import Backoff
+
+security = logging.getLogger("security")
+
+
+# How many parts of the file a transaction checks.
+PARTS_AT_ONCE = 10
+
+
+def check_import_rows(
+    import_id: UUID,
+    *,
+    is_cancelled: Callable[[], bool] = lambda: False,
+    after_batch: Callable[[ImportRun], None] = lambda run: None,
+) -> ImportRun:
+    """Store which rows an import would refuse now, and why, and return its progress.
+
+    Nobody is admitted and the job is not locked, so the answer holds for this moment only. Always
+    starts from the first row, even after an unfinished check. Does nothing if the import has begun.
+    Raises ImportRun.DoesNotExist. Must not be called inside a transaction.
+    """
+    with transaction.atomic(durable=True):
+        run = lock_import_to_admit(import_id)
+        read_file(run)
+        if run.check_only and not run.finished_at:
+            ImportRefusal.objects.filter(run=run).delete()
+            run.next_row = run.refused = run.already_there = 0
+            run.checked_at = None
+            run.save(update_fields=["next_row", "refused", "already_there", "checked_at"])
+    rows_checked, last_part = 0, -1
+    while run.check_only and not (run.finished_at or run.checked_at or is_cancelled()):
+        with transaction.atomic(durable=True):
+            run = lock_import_to_admit(import_id)
+            if not run.check_only or run.next_row != rows_checked:
+                return run  # the import was started, or another worker checks the file
+            parts = StoredPart.objects.filter(file_id=import_id, number__gt=last_part)
+            some = list(parts.order_by("number")[:PARTS_AT_ONCE])
+            rows = [row for part in some for row in rows_in(bytes(part.data))]
+            if some:
+                last_part = some[-1].number
+                refused, already_there = _check_rows(run.file, rows)
+                keep_refused_rows(run, refused)
+                rows_checked = run.next_row = run.next_row + len(rows)
+                run.refused += len(refused)
+                run.already_there += already_there
+                run.save(update_fields=["next_row", "refused", "already_there"])
+            else:
+                ImportRun.objects.filter(file_id=import_id).update(checked_at=Now())
+                run.refresh_from_db(fields=["checked_at"])
+        after_batch(run)
+    return run
+
+
+def _check_rows(
+    file: StoredFile, rows: Sequence[ImportRow]
+) -> tuple[list[tuple[ImportRow, Refusal]], int]:
+    """Return the rows that would be refused, by the rules of `pipeline.files.imports.admitting`.
+
+    Also returns the number of those whose application is there already.
+    """
+    refused, sound, already_there = [], [], 0
+    holders = holders_of_external_ids(file.company_id, rows)
+    for row in rows:
+        found = row.refusal
+        if found is None:
+            found = Refusal.BAD_EMAIL
+            with suppress(ValidationError):
+                if checked_address(row.email) == row.email:
+                    found = None
+        holder = holders.get(row.external_id)
+        if holder and found is None:
+            if holder.is_of(row, file.job_id):
+                already_there += 1
+                continue
+            found = Refusal.EXTERNAL_ID_TAKEN
+        if found is None:
+            sound.append(row)
+        else:
+            refused.append((row, found))
+    # An unverified application is no obstacle: the import takes it over.
+    jobs_own = Application.objects.filter(job_id=file.job_id, verify_by=None)
+    live = jobs_own.exclude(status=Status.INACTIVE)
+    theirs = live.filter(applicant__email__in=[row.email for row in sound])
+    in_line = set(theirs.values_list("applicant__email", flat=True))
+    refused += [(row, Refusal.ALREADY_APPLIED) for row in sound if row.email in in_line]
+    return refused, already_there
+
+
+# Undo of an import: the people whom it added and who have not acted since are removed.
+
+
+UNDO = "applications.undo_import"
+# How many people leave in one transaction, which holds the job's lock all that time.
+SLICE = 200
+
+# People whom an import added, who are still in the line and have not acted, nor has the company
+# decided on them: since they were added, only the system has moved them. Those on the waitlist
+# come first, from its end, so that nobody is offered a seat here only to be removed.
+_REMOVABLE = """
+SELECT own.id
+FROM unnest(%(firsts)s::bigint[], %(lasts)s::bigint[]) AS batch (first, last)
+JOIN pipeline_event added ON added.job_id = %(job)s
+    AND added.seq BETWEEN batch.first AND batch.last AND added.event = 'APPLIED'
+JOIN pipeline_application own ON own.id = added.application_id
+WHERE own.status <> 'INACTIVE' AND NOT EXISTS (
+    SELECT FROM pipeline_event later WHERE later.application_id = own.id
+      AND later.seq > added.seq AND later.actor_kind <> 'SYSTEM')
+ORDER BY own.status <> 'WAITLIST', added.seq DESC
+"""
+_STILL_REMOVABLE = f"""SELECT id FROM ({_REMOVABLE}) removable WHERE id = ANY(%(ids)s::uuid[])"""  # noqa: S608  constants
+
+
+def start_undo_of_import(
+    *, company_id: UUID, import_id: UUID, actor: Actor, producer: str
+) -> Enqueued | None:
+    """Start to undo an import that has ended. None if it is being undone, or was.
+
+    The import cannot continue afterwards. An undo that was cancelled or failed can be started
+    again. Raises StoredFileNotFound, ImportUndoTooLate.
+    """
+    with transaction.atomic(durable=True):
+        try:
+            run = lock_import_to_admit(import_id)
+        except ImportRun.DoesNotExist:
+            raise StoredFileNotFound from None
+        seen = progress_of_import(company_id, import_id)
+        if seen.is_being_undone or run.undo_ended_at:
+            return None
+        if not seen.can_undo:
+            raise ImportUndoTooLate
+        payload = {"import_id": str(import_id)}
+        task = enqueue(UNDO, payload, owner_id=company_id, producer=producer)
+        ImportRun.objects.filter(file_id=import_id).update(
+            undo_by=actor.id,
+            undo_task_id=task.id,
+            undo_total=run.undone + len(_applications_to_undo(run)),
+            finished_at=run.finished_at or seen.now,
+        )
+    ids = {"company": str(company_id), "import": str(import_id)}
+    security.info("import.undo_started", extra=ids)
+    return task
+
+
+def undo_import(
+    import_id: UUID,
+    *,
+    is_cancelled: Callable[[], bool] = lambda: False,
+    after_batch: Callable[[ImportRun], None] = lambda run: None,
+) -> ImportRun:
+    """Remove the people whom an import added and who have not acted since, each by an event.
+
+    Safe to run again: those removed are not found again. Raises ImportRun.DoesNotExist, ClockMoving
+    and django.db.OperationalError if the line was too busy; it can then be called again. Must not
+    be called inside a transaction.
+    """
+    run = ImportRun.objects.select_related("file").get(file_id=import_id)
+    if run.undo_by is None or run.undo_ended_at:
+        return run
+    left = _applications_to_undo(run)
+    while left and not is_cancelled():
+        _remove_applications_to_undo(import_id, run.file.job_id, left[:SLICE])
+        left = left[SLICE:]
+        run.refresh_from_db()
+        after_batch(run)
+    if not left:
+        ImportRun.objects.filter(file_id=import_id).update(undo_ended_at=Now())
+        run.refresh_from_db()
+    return run
+
+
+@line_transaction
+def _remove_applications_to_undo(import_id: UUID, job_id: UUID, ids: Sequence[UUID]) -> None:
+    run = lock_import_to_admit(import_id)
+    job = lock_job(job_id)
+    settle_due(job, only_ends=True)
+    found = set(_applications_to_undo(run, among=ids))
+    still = [each for each in ids if each in found]
+    values: Any = {"job": job_id, "applications": still}
+    (rows,) = fetch_in_one_trip(sql.READ_APPLICATIONS, parameters=values)
+    for row in rows:
+        attach_locked_row(job, row)
+    actor = Actor(ActorKind.COMPANY, run.undo_by)
+    facts = {"reason": str(Reason.IMPORT_UNDONE), "import": str(import_id)}
+    for application_id in still:
+        make_move(job, job.application(application_id), Move.REMOVE, actor=actor, facts=facts)
+    if still:
+        write(job)  # the next in line are read from the database
+        fill_seats(job)
+        write(job)  # also if nobody was promoted: when the first cool-down ends is due
+        undone = F("undone") + len(still)
+        ImportRun.objects.filter(file_id=import_id).update(undone=undone)
+
+
+def _applications_to_undo(run: ImportRun, *, among: Sequence[UUID] | None = None) -> list[UUID]:
+    seqs = run.admitted_seqs or []
+    values: dict[str, Any] = {
+        "job": run.file.job_id,
+        "firsts": seqs[::2],
+        "lasts": seqs[1::2],
+        "ids": among,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_REMOVABLE if among is None else _STILL_REMOVABLE, values)
+        return [id_ for (id_,) in cursor.fetchall()]
+
+
+# Handler of import tasks.
+
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"import_id": {"type": "string", "format": "uuid"}},
+    "required": ["import_id"],
+    "additionalProperties": False,
+}
+
+
+@task_type(
+    key=IMPORT,
+    queue="files",
+    cap=2,
+    timeout_seconds=6 * 3_600,
+    grace_seconds=60,
+    memory_bytes=512 * MEBIBYTE,
+    max_attempts=20,
+    backoff=Backoff(base_seconds=1, cap_seconds=60, jitter_seconds=1),
+    schema=_SCHEMA,
+)
+def import_applications_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Import the rest of a file. Returns the numbers of accepted, refused and remaining rows.
+
+    If told to stop, it ends between two batches, and imported rows stay. The emails to these
+    people are separate tasks, written with each batch.
+    """
+
+    def report_import_in_task(run: ImportRun) -> None:
+        note = f"{run.accepted:,} accepted, {run.refused:,} refused"
+        context.progress(run.next_row, run.total_rows, note)
+
+    return result_of_import_task(
+        _run_on_import(admit_rows, payload, context, report_import_in_task)
+    )
+
+
+@task_type(
+    key=CHECK,
+    queue="files",
+    cap=2,
+    timeout_seconds=3_600,
+    memory_bytes=512 * MEBIBYTE,
+    max_attempts=5,
+    schema=_SCHEMA,
+)
+def check_import_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Check a file without admitting anyone. Returns the numbers of good and refused rows."""
+
+    def report_check_in_task(run: ImportRun) -> None:
+        context.progress(run.next_row, run.total_rows, f"{run.refused:,} would be refused")
+
+    run = _run_on_import(check_import_rows, payload, context, report_check_in_task)
+    return {"checked": run.next_row, "refused": run.refused, "total": run.total_rows}
+
+
+@task_type(
+    key=UNDO,
+    queue="files",
+    cap=2,
+    timeout_seconds=6 * 3_600,
+    grace_seconds=60,
+    max_attempts=20,
+    backoff=Backoff(base_seconds=1, cap_seconds=60, jitter_seconds=1),
+    schema=_SCHEMA,
+)
+def undo_import_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Undo an import. Returns how many people it removed, of those who could be."""
+
+    def report_undo_in_task(run: ImportRun) -> None:
+        context.progress(min(run.undone, run.undo_total), max(1, run.undo_total))
+
+    run = _run_on_import(undo_import, payload, context, report_undo_in_task)
+    return {"undone": run.undone, "accepted": run.accepted}
+
+
+def _run_on_import(
+    service: Callable[..., ImportRun],
+    payload: dict[str, Any],
+    context: Context,
+    after_batch: Callable[[ImportRun], None],
+) -> ImportRun:
+    """Run a service on an import of the task's company, and discard the task if it is gone."""
+    import_id = UUID(payload["import_id"])
+    file = StoredFile.objects.filter(id=import_id).first()
+    if file is None or file.company_id != context.owner_id:
+        raise Discard("the company does not have this file, or no longer has it")
+    try:
+        return service(import_id, is_cancelled=lambda: context.cancelled, after_batch=after_batch)
+    except ImportRun.DoesNotExist:
+        raise Discard("the file is no longer there") from None
+
+
+def result_of_import_task(run: ImportRun) -> dict[str, Any]:
+    """Return the result of the task of an import that has ended."""
+    return {
+        "accepted": run.accepted,
+        "already_there": run.already_there,
+        "refused": run.refused,
+        "total": run.total_rows,
+        "left": count_rows_to_admit(run),
+        "ending": run.ending or "STOPPED",
+    } | ({"trouble": run.trouble} if run.trouble else {})

@@ -1,0 +1,480 @@
+"""Emails that people can do without, and their end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.conf import settings
+from django.db.models import F, Max
+from django.db.models.functions import Now
+
+from applicants import mail
+from applicants.preferences import stop_reminders_to_applicant
+from jobs.models import Job, JobStatus, Membership, Role
+from jobs.team import choose_team_member_emails
+from pipeline.database.instants import database_now
+from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
+from pipeline.domain.permissions import RULES, Action
+from pipeline.mail.links import board_link, unsubscribe_link
+from pipeline.maintenance.site_task import refuse_task_of_company
+from pipeline.models import Application, Contest, Email, EmailState, Event, Heartbeat
+from pipeline.notifications.applicants import OVER, is_offer_in_applicant_email_over
+from pipeline.notifications.messages import (
+    Message,
+    Paragraph,
+    render_message_as_email,
+    render_unsubscribe_header,
+)
+from pipeline.notifications.outbox import EVENT, EVENT_PRIORITY
+from pipeline.selectors.emails import email_of_application
+from pipeline.selectors.jobs import recent_activity
+from pipeline.selectors.system import health_of_decay_worker
+from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.wording.english import count, people
+from tasks.context import Context
+from tasks.enqueue import NewTask, enqueue, enqueue_many
+from tasks.models import Status, Task
+from tasks.registry import task_type
+from tasks.scheduling import schedules
+
+REMINDERS, DIGEST, ALERTS = "reminders", "digest", "alerts"
+WORDS = {
+    REMINDERS: "reminders of deadlines",
+    DIGEST: "the daily digest",
+    ALERTS: "alerts",
+}
+
+
+def stop_subscription(what: str, of: str) -> None:
+    """Send a person no more emails of a kind; `of` is the id of an applicant or a membership."""
+    if what == REMINDERS:
+        stop_reminders_to_applicant(UUID(of))
+    else:
+        choose_team_member_emails(membership_id=int(of), **{what: False})
+
+
+# Emails to the members of a company: a digest every morning, and alerts. Each is a task for one
+# member, enqueued once a day for the same thing.
+
+
+ALERT_TASK, DIGEST_TASK = "email.alert", "email.digest"  # the types of the tasks
+PRIORITY = 10
+DAY = timedelta(days=1)
+MOST_JOBS = 50  # of a company in one digest
+_NAMES = UUID("0a3f6c52-97f4-4a3c-9a55-3f1a0b1c6e77")
+
+
+@dataclass(frozen=True, slots=True)
+class AlertWords:
+    """An alert: its subject, the sentence below, and the path of the page it leads to."""
+
+    subject: str
+    text: str
+    path: str
+    label: str
+    action: Action = Action.READ_COMPANY  # only members who may take it can open the page
+
+
+ALERT_WORDS: dict[str, AlertWords] = {
+    "DECAY_SILENT": AlertWords(
+        "Deadlines are not being enforced",
+        "The decay worker has not run for more than a minute. Deadlines still count, but the next"
+        " person is not offered a seat until someone changes the job. Start the worker"
+        " (manage.py run_decay).",
+        "/company/system/",
+        "System status",
+    ),
+    "LINE_EMPTY": AlertWords(
+        "A job has free seats and nobody waiting",
+        "An open job has had free seats and an empty waitlist for a day.",
+        "/company/",
+        "Your jobs",
+    ),
+    "DEAD_LETTERS": AlertWords(
+        "A background task failed in all its attempts",
+        "At least one of your tasks failed in all its attempts. Look at its error, then run it"
+        " again or discard it.",
+        "/company/work/dead/",
+        "Dead letters",
+    ),
+    "EMAILS_FAILED": AlertWords(
+        "An email could not be delivered",
+        "At least one email to an applicant was refused or came back. The application’s page says"
+        " which one, and why.",
+        "/company/",
+        "Your jobs",
+    ),
+    "CONTEST_ASKED": AlertWords(
+        "An applicant has asked you to look again",
+        "An applicant whose application ended has asked you to look at it again. The list shows"
+        " when your answer is due.",
+        "/company/look-again/?state=OPEN",
+        "Look again",
+        Action.ANSWER_CONTEST,
+    ),
+    "CONTEST_DUE": AlertWords(
+        "An applicant is waiting for your answer",
+        "You have less than three days left to answer someone who asked you to look again.",
+        "/company/look-again/?state=OPEN",
+        "Look again",
+        Action.ANSWER_CONTEST,
+    ),
+    "CONTEST_OVERDUE": AlertWords(
+        "An answer to an applicant is overdue",
+        "Someone asked you to look again, and your answer is overdue. Answer now. Everyone can"
+        " see how many of a job’s answers are overdue.",
+        "/company/look-again/?state=OVERDUE",
+        "Look again",
+        Action.ANSWER_CONTEST,
+    ),
+    "WEBHOOK_DISABLED": AlertWords(
+        "A webhook endpoint was switched off",
+        "We switched off a webhook endpoint, because every delivery to it failed for three days or"
+        " it answered 410 Gone.",
+        "/company/webhooks/",
+        "Webhooks",
+        Action.MANAGE_WEBHOOKS,
+    ),
+}
+
+
+def email_alert_to_company(company_id: UUID, kind: str, *, about: str = "") -> int:
+    """Email the members who want alerts and may see the page; once a day for the same thing.
+
+    `kind` is a key of ALERT_WORDS, `about` the id of the thing. Returns the number of tasks; part
+    of the caller's transaction.
+    """
+    assert kind in ALERT_WORDS, kind  # noqa: S101  a word in the code
+    if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
+        return 0
+    rule = RULES[ALERT_WORDS[kind].action]
+    concerned = [role for role in Role if rule.allows_member(role)]
+    wanting = Membership.objects.filter(company_id=company_id, alerts=True, role__in=concerned)
+    day = database_now().date().isoformat()
+    tasks = [
+        NewTask(
+            ALERT_TASK,
+            {"membership": member, "kind": kind, "day": day},
+            priority=PRIORITY,
+            idempotency_key=f"{member}:{kind}:{about}:{day}",
+        )
+        for member in wanting.order_by("id").values_list("id", flat=True)
+    ]
+    return sum(each.is_new for each in enqueue_many(tasks)) if tasks else 0
+
+
+def enqueue_company_digest_emails() -> int:
+    """Enqueue today's digest for every member who wants it; return the number."""
+    if not settings.NOTIFY or settings.EMAIL_BACKEND == mail.NOWHERE:
+        return 0
+    day = database_now().date().isoformat()
+    members = Membership.objects.filter(digest=True).order_by("id").values_list("id", flat=True)
+    tasks = [
+        NewTask(
+            DIGEST_TASK,
+            {"membership": member, "day": day},
+            idempotency_key=f"{member}:{day}",
+        )
+        for member in members
+    ]
+    return sum(each.is_new for each in enqueue_many(tasks)) if tasks else 0
+
+
+def send_company_alert_email(membership_id: int, kind: str, day: str, task_id: UUID) -> str:
+    """Send an alert to a member; return the outcome in a word."""
+    member = _member_to_send_company_email(membership_id)
+    if member is None or not member.alerts:
+        return "unwanted"
+    return _send_company_email(
+        member, company_alert_email(member.company.name, kind), ALERTS, task_id
+    )
+
+
+def send_company_digest_email(membership_id: int, day: str, task_id: UUID) -> str:
+    """Send a digest to a member, unless there is nothing to tell."""
+    member = _member_to_send_company_email(membership_id)
+    if member is None or not member.digest:
+        return "unwanted"
+    message = company_digest_email(
+        member.company.name, date.fromisoformat(day), _figures_in_company_digest(member)
+    )
+    return _send_company_email(member, message, DIGEST, task_id) if message else "nothing"
+
+
+def company_alert_email(company: str, kind: str) -> Message:
+    """Compose an alert."""
+    words = ALERT_WORDS[kind]
+    link = settings.SITE_URL + words.path
+    paragraphs = (Paragraph(words.text, link, words.label), Paragraph(f"About {company}."))
+    return Message(f"{company}: {words.subject}", paragraphs)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFigures:
+    """A job's figures in a digest."""
+
+    title: str
+    link: str
+    seats_taken: int
+    capacity: int
+    waiting: int
+    must_confirm: int
+    misses: int
+
+
+def company_digest_email(company: str, day: date, figures: list[JobFigures]) -> Message | None:
+    """Compose a digest; None when no job of the company is open."""
+    if not figures:
+        return None
+    paragraphs = [
+        Paragraph(
+            f"{each.title}: {each.seats_taken} of {count(each.capacity, 'seat')} taken,"
+            f" {people(each.waiting)} waiting, {each.must_confirm} to confirm,"
+            f" {count(each.misses, 'missed deadline')} in 24 hours.",
+            each.link,
+            each.title,
+        )
+        for each in figures
+    ]
+    return Message(f"{company}: your jobs on {day.day} {day:%B %Y}", tuple(paragraphs))
+
+
+def _member_to_send_company_email(membership_id: int) -> Membership | None:
+    members = Membership.objects.select_related("user", "company")
+    return members.filter(id=membership_id, user__is_active=True).first()
+
+
+def _figures_in_company_digest(member: Membership) -> list[JobFigures]:
+    open_jobs = Job.objects.filter(company_id=member.company_id, status=JobStatus.OPEN)
+    jobs = list(open_jobs.select_related("posting").order_by("-id")[:MOST_JOBS])
+    activity = recent_activity([job.id for job in jobs], DAY)
+    return [
+        JobFigures(
+            title=job.posting.title,
+            link=board_link(job.id),
+            seats_taken=job.active_count + job.pending_count,
+            capacity=job.capacity,
+            waiting=job.people_waiting,
+            must_confirm=job.pending_count,
+            misses=activity[job.id].misses,
+        )
+        for job in jobs
+    ]
+
+
+def _send_company_email(member: Membership, message: Message, what: str, task_id: UUID) -> str:
+    email = render_message_as_email(
+        message, to=member.user.email, email_id=uuid5(_NAMES, str(task_id))
+    )
+    render_unsubscribe_header(email, unsubscribe_link(what, member.id))
+    try:
+        mail.hand_mail_to_server(email)
+    except mail.Refused:
+        return "refused"
+    return "sent"
+
+
+# Alerts to a company's members; their conditions are checked every few minutes.
+
+
+# How long the decay worker may be silent, and how far back each check reaches: longer than the
+# time between two checks. After an absence of the workers, it reaches back to the previous check.
+SILENCE, REACH, LONGEST_REACH = timedelta(minutes=1), timedelta(minutes=15), timedelta(days=7)
+# How long before an answer is due its company is reminded.
+CONTEST_DUE = timedelta(days=3)
+LOOKED = "alerts"  # the heartbeat that says how far the last look came
+
+
+def raise_company_alerts() -> dict[str, int]:
+    """Alert the members of every company that a condition concerns; return how many of each."""
+    now = database_now()
+    beats = Heartbeat.objects.filter(worker=LOOKED).values_list("completed_at", flat=True)
+    since = max(min(beats.first() or now, now - REACH), now - LONGEST_REACH)
+    raised: Counter[str] = Counter()
+    for kind, company_id, about in [
+        *_alerts_of_silent_decay_worker(),
+        *_alerts_of_empty_lines(since),
+        *_alerts_of_dead_letters(since),
+        *_alerts_of_undelivered_emails(since),
+        *_alerts_of_contests(since, now),
+    ]:
+        raised[kind] += email_alert_to_company(company_id, kind, about=about)
+    Heartbeat.objects.update_or_create(worker=LOOKED, defaults={"completed_at": now})
+    return {kind: number for kind, number in raised.items() if number}
+
+
+def _alerts_of_silent_decay_worker() -> list[tuple[str, UUID, str]]:
+    """Find the companies with overdue changes, if the decay worker has been silent."""
+    seen = health_of_decay_worker()
+    if seen.at is None or database_now() - seen.at < SILENCE:
+        return []
+    due = Job.objects.filter(next_due_at__isnull=False).order_by("company_id")
+    companies = due.values_list("company_id", flat=True).distinct()
+    return [("DECAY_SILENT", company_id, "") for company_id in companies]
+
+
+def _alerts_of_empty_lines(since: datetime) -> list[tuple[str, UUID, str]]:
+    """Find the open jobs in which nothing has happened for a day, with seats and nobody waiting."""
+    quiet = Job.objects.filter(
+        status=JobStatus.OPEN,
+        waitlist_count=0,
+        capacity__gt=F("active_count") + F("pending_count"),
+        last_event_at__lte=Now() - DAY,
+        last_event_at__gt=since - DAY,
+    )
+    rows = quiet.values_list("company_id", "id")
+    return [("LINE_EMPTY", company_id, str(job_id)) for company_id, job_id in rows]
+
+
+def _alerts_of_contests(since: datetime, now: datetime) -> list[tuple[str, UUID, str]]:
+    """Find open contests that are new, nearly due, or newly overdue.
+
+    Sandboxes are left out, because no email leaves one.
+    """
+    rows = Contest.objects.filter(answer="", company__sandbox_of=None)
+    moments = {
+        "CONTEST_ASKED": rows.filter(asked_at__gt=since, asked_at__lte=now),
+        "CONTEST_DUE": rows.filter(
+            answer_by__gt=max(since + CONTEST_DUE, now), answer_by__lte=now + CONTEST_DUE
+        ),
+        "CONTEST_OVERDUE": rows.filter(answer_by__gt=since, answer_by__lte=now),
+    }
+    return [
+        (kind, company_id, str(contest_id))
+        for kind, found in moments.items()
+        for company_id, contest_id in found.order_by("id").values_list("company_id", "id")
+    ]
+
+
+def _alerts_of_dead_letters(since: datetime) -> list[tuple[str, UUID, str]]:
+    """Find the companies with a new dead letter."""
+    dead = Task.objects.filter(status=Status.DEAD, owner_id__isnull=False, finished_at__gt=since)
+    owners = set(dead.values_list("owner_id", flat=True))
+    return [("DEAD_LETTERS", owner_id, "") for owner_id in owners if owner_id]
+
+
+def _alerts_of_undelivered_emails(since: datetime) -> list[tuple[str, UUID, str]]:
+    """Find the companies with an email that has just failed on every attempt, or come back."""
+    failed = Email.objects.filter(
+        state__in=[EmailState.FAILED, EmailState.BOUNCED], state_at__gt=since
+    )
+    rows = failed.exclude(problem=OVER).values_list("application__job__company_id", flat=True)
+    return [("EMAILS_FAILED", company_id, "") for company_id in set(rows)]
+
+
+# Task handlers of emails to companies, and the schedules that start them.
+
+
+EVERY_FIVE_MINUTES, EVERY_MORNING = "*/5 * * * *", "0 6 * * *"
+DIGESTS, CONDITIONS = "email.digests", "email.alerts"
+_NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def _company_task_schema(**more: Any) -> dict[str, Any]:
+    member = {"type": "integer", "minimum": 1}
+    properties = {"membership": member, "day": {"type": "string", "format": "date"}, **more}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+@task_type(
+    key=ALERT_TASK,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=10,
+    schema=_company_task_schema(kind={"enum": list(ALERT_WORDS)}),
+)
+def send_company_alert_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send an alert to a member: {"outcome"}."""
+    outcome = send_company_alert_email(
+        payload["membership"], payload["kind"], payload["day"], context.task_id
+    )
+    return {"outcome": outcome}
+
+
+@task_type(
+    key=DIGEST_TASK,
+    queue="email",
+    timeout_seconds=60,
+    max_attempts=10,
+    schema=_company_task_schema(),
+)
+def send_company_digest_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+    """Send a digest to a member: {"outcome"}."""
+    return {
+        "outcome": send_company_digest_email(payload["membership"], payload["day"], context.task_id)
+    }
+
+
+@task_type(key=DIGESTS, queue="email", cap=1, schema=_NOTHING)
+def start_company_digests_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Enqueue the digests of this day: {"digests"}."""
+    refuse_task_of_company(context)
+    return {"digests": enqueue_company_digest_emails()}
+
+
+@task_type(key=CONDITIONS, queue="upkeep", cap=1, schema=_NOTHING)
+def raise_company_alerts_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Alert companies to matters that need them: the number of emails of each kind."""
+    refuse_task_of_company(context)
+    return raise_company_alerts()
+
+
+def ensure_company_tasks() -> None:
+    """Schedule both. Safe to call at every start, and by many processes at once."""
+    schedules.ensure_schedule("Digests", EVERY_MORNING, DIGESTS)
+    schedules.ensure_schedule("Alerts", EVERY_FIVE_MINUTES, CONDITIONS)
+
+
+# Repetition of an email about an application, at a company's request.
+
+
+MOST_REPEATS = 5
+REPEATS = Rate(3, 60)  # emails that a company may have sent again about one application
+
+
+def repeat_email(
+    *, application_id: UUID, email_id: UUID, producer: str, request_id: UUID | None = None
+) -> None:
+    """Send an email about an application again, as a new email.
+
+    It is composed again, so a person whose address was erased gets none. `request_id` identifies
+    the
+    company's request: repeating it sends nothing more. Raises EmailNotFound, EmailNotRepeatable,
+    EmailRepeatedTooSoon.
+    """
+    email = email_of_application(application_id, email_id)
+    tally = count_against_rate("email_again", str(application_id), REPEATS)
+    if not tally.allowed:
+        raise EmailRepeatedTooSoon(wait_seconds=tally.wait_seconds)
+    application = Application.objects.select_related("applicant").get(id=application_id)
+    if application.applicant.is_erased:
+        raise EmailNotRepeatable(why="The address was erased because the person asked for this.")
+    if email.state == EmailState.QUEUED:
+        raise EmailNotRepeatable(why="This email is still being sent.")
+    if email.is_reminder:
+        raise EmailNotRepeatable(why="Reminders are not sent again. Send the offer again.")
+    event = Event.objects.filter(job_id=application.job_id, seq=email.seq).first()
+    if event is None:
+        raise EmailNotRepeatable(why="The log of this job is in the archive.")
+    if is_offer_in_applicant_email_over(application, event):
+        raise EmailNotRepeatable(why="This offer is no longer open.")
+    same = Email.objects.filter(application_id=application.id, seq=email.seq, kind=email.kind)
+    number = same.aggregate(last=Max("number"))["last"] + 1
+    if number > MOST_REPEATS:
+        raise EmailNotRepeatable(why=f"This email was already sent again {MOST_REPEATS} times.")
+    enqueue(
+        EVENT,
+        {"application": str(application.id), "seq": email.seq, "number": number},
+        priority=EVENT_PRIORITY,
+        idempotency_key=f"{application.id}:{email.seq}:{email.kind}:{request_id or number}",
+        producer=producer,
+    )

@@ -1,0 +1,260 @@
+"""Sending of notifications to a person's devices, through the HTTP client of webhooks.
+
+So each goes only to an address that was checked just before.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID, uuid5
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from applicants.models import Device, DeviceNotice
+from pipeline.database.instants import database_now
+from pipeline.domain.states import EventType
+from pipeline.models import Application, Event
+from pipeline.notifications.applicants import (
+    is_offer_in_applicant_email_open,
+    is_offer_in_applicant_email_over,
+    zone_for_applicant_emails,
+)
+from pipeline.notifications.devices import (
+    KEPT_FOR,
+    NOTIFY_DEVICES,
+    DeviceText,
+    device_text,
+    encrypt_push_message,
+    is_push_on,
+    vapid_authorization,
+    vapid_key_id,
+)
+from pipeline.notifications.messages import event_has_offer_message
+from pipeline.outgoing.client import Answer, Outgoing, WebhookClient
+from pipeline.web.rate_limit import Rate, count_against_rate
+from tasks.context import Context
+from tasks.errors import Retry
+from tasks.json import as_json
+from tasks.registry import task_type
+from tasks.retry import Backoff
+
+log = logging.getLogger(__name__)
+
+
+USER_AGENT = "NextInLine-Push/1.0"
+REQUEST_SECONDS, RUN_SECONDS = 10.0, 40.0
+MOST_WAIT_SECONDS = 3_600.0  # that a push service may ask for
+REFUSED = Rate(1, 3_600)  # how often the log says the same about a push service
+State = DeviceNotice.State
+
+
+@dataclass(frozen=True, slots=True)
+class PushReason:
+    """Reason of a notification: an event of an application, and the reminder if it is one."""
+
+    application_id: UUID
+    seq: int
+    reminder: str = ""
+
+    def notice_id(self, device: Device) -> UUID:
+        """Return the id of the notification to a device, the same in each attempt."""
+        return uuid5(device.id, f"{self.application_id}:{self.seq}:{self.reminder}")
+
+
+def push_to_devices(reason: PushReason) -> dict[str, int]:
+    """Send a notification to each device that did not get it yet: {"sent"}.
+
+    Raises tasks.errors.Retry when a push service cannot take it now.
+    """
+    application, text, ends_at = _device_text_to_deliver(reason)
+    if application is None or text is None or not is_push_on():
+        return {"sent": 0}
+    now = database_now()
+    theirs = Device.objects.filter(
+        applicant_id=application.applicant_id, site_key=vapid_key_id()
+    ).order_by("id")
+    devices = {reason.notice_id(device): device for device in theirs}
+    notices = [DeviceNotice(id=each, device=device) for each, device in devices.items()]
+    DeviceNotice.objects.bulk_create(notices, ignore_conflicts=True)
+    waiting = DeviceNotice.objects.filter(state=State.WAITING)
+    seconds = max(0, int((ends_at - now).total_seconds()))
+    made = [
+        _push_request_to_deliver(notice_id, device, application, text, seconds=seconds, now=now)
+        for notice_id, device in devices.items()
+    ]
+    with transaction.atomic():  # all are claimed or none: nothing fails before they are sent
+        requests = [
+            each
+            for each in made
+            if waiting.filter(id=each.key).update(state=State.SENDING, at=Now())
+        ]
+    waits: list[float | None] = []
+    until = time.monotonic() + RUN_SECONDS
+    if requests:
+        with WebhookClient(timeout_seconds=REQUEST_SECONDS) as client:
+            client.send(requests)
+            while len(waits) < len(requests) and time.monotonic() < until:
+                waits += [
+                    _note_push_delivery_answer(each, devices[each.key])
+                    for each in client.answers(0.2)
+                ]
+    asked = [wait for wait in waits if wait is not None]
+    if asked:
+        # The soonest: a service that is asked too early says so again, and holds up no other
+        # device.
+        raise Retry("a push service cannot take it now", after_seconds=min(asked) or None)
+    return {"sent": len(requests)}
+
+
+def give_up_push_to_devices(reason: PushReason) -> None:
+    """Record that a notification will not be tried again."""
+    person = Application.objects.filter(id=reason.application_id).values("applicant_id")
+    ids = [reason.notice_id(each) for each in Device.objects.filter(applicant_id__in=person)]
+    DeviceNotice.objects.filter(id__in=ids, state=State.WAITING).update(state=State.FAILED)
+
+
+def _device_text_to_deliver(
+    reason: PushReason,
+) -> tuple[Application | None, DeviceText | None, datetime]:
+    """Return the application, the notification's text if still true, and how long it will be."""
+    rows = Application.objects.select_related("applicant", "job__posting")
+    application = rows.filter(id=reason.application_id).first()
+    events = Event.objects.filter(application_id=reason.application_id)
+    event = events.filter(seq=reason.seq).first()
+    ends_at = database_now() + KEPT_FOR
+    if application is None or event is None or application.applicant.is_erased:
+        return None, None, ends_at
+    if reason.reminder:
+        is_over = not is_offer_in_applicant_email_open(application, reason.seq)
+    elif event_has_offer_message(event) or event.event == EventType.DEADLINE_EXTENDED:
+        is_over = is_offer_in_applicant_email_over(application, event)
+    else:  # something newer has its own notification, which this one would replace
+        is_over = events.filter(seq__gt=reason.seq).exists()
+    if is_over:
+        return application, None, ends_at
+    text = device_text(
+        event,
+        reminder=reason.reminder,
+        job_title=application.job.posting.title,
+        deadline=application.acknowledge_by,
+        zone=zone_for_applicant_emails(application.applicant),
+    )
+    deadline = application.acknowledge_by if text and text.is_urgent else None
+    return application, text, deadline or ends_at
+
+
+def _push_request_to_deliver(
+    notice_id: UUID,
+    device: Device,
+    application: Application,
+    text: DeviceText,
+    *,
+    seconds: int,
+    now: datetime,
+) -> Outgoing:
+    """Make the request; a newer one about the same application replaces one that waits.
+
+    The topic tells the push service nothing, because each device has its own.
+    """
+    topic = blake2b(application.id.bytes, key=device.id.bytes, digest_size=16).digest()
+    shown: dict[str, Any] = {
+        "title": text.title,
+        "body": text.body,
+        "tag": str(application.id),
+        "path": reverse("my_application", args=[application.id]),
+    }
+    body = encrypt_push_message(
+        as_json(shown).encode(),
+        public_key=bytes(device.public_key),
+        secret=bytes(device.secret),
+    )
+    headers = {
+        "authorization": vapid_authorization(device.endpoint, now),
+        "content-encoding": "aes128gcm",
+        "content-type": "application/octet-stream",
+        "ttl": str(seconds),
+        "topic": urlsafe_b64encode(topic).rstrip(b"=").decode(),
+        "urgency": "high" if text.is_urgent else "normal",
+        "user-agent": USER_AGENT,
+    }
+    # One person's devices count as one for the client's limits.
+    return Outgoing(notice_id, application.applicant_id, device.id, device.endpoint, headers, body)
+
+
+def _note_push_delivery_answer(answer: Answer, device: Device) -> float | None:
+    """Record the fate of a notification.
+
+    Returns the seconds until the next attempt, 0 for the usual time, None for never.
+    """
+    notice = DeviceNotice.objects.filter(id=answer.key)
+    status = answer.status or 0
+    if answer.failure is None and not answer.is_unsent:
+        notice.update(state=State.SENT, at=Now())
+        Device.objects.filter(id=device.id).update(notified_at=Now())
+        return None
+    if status in (404, 410):  # switched off in the browser
+        device.delete()
+        return None
+    if not answer.is_begun or status == 429 or status >= 500:
+        notice.update(state=State.WAITING, at=Now())
+        asked = answer.headers.get("retry-after", "")
+        seconds = float(asked) if asked.isascii() and asked.isdecimal() else 0.0
+        return min(seconds, MOST_WAIT_SECONDS)
+    notice.update(state=State.FAILED, at=Now())
+    service = urlsplit(device.endpoint).hostname
+    said = "".join(each if each.isprintable() else " " for each in answer.body)
+    if count_against_rate("push_refused", f"{service} {answer.failure} {status}", REFUSED).allowed:
+        log.warning(
+            "A push service refused a notification: %s %s (%s)",
+            service,
+            status or answer.failure,
+            " ".join(said.split())[:200],
+        )
+    return None
+
+
+# Task that sends notifications to devices.
+
+
+def give_up_push_to_devices_in_task(payload: dict[str, Any], _context: Context) -> None:
+    """Record that a notification will not be tried again."""
+    give_up_push_to_devices(
+        PushReason(UUID(payload["application"]), payload["seq"], payload["reminder"])
+    )
+
+
+@task_type(
+    key=NOTIFY_DEVICES,
+    queue="email",
+    urgent=True,
+    timeout_seconds=60,
+    max_attempts=12,
+    cap=4,  # push services that answer slowly, or impostors, keep no more slots than this
+    backoff=Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5),
+    on_fail=give_up_push_to_devices_in_task,
+    waits_for_service=True,
+    schema={
+        "type": "object",
+        "properties": {
+            "application": {"type": "string", "format": "uuid"},
+            "seq": {"type": "integer", "minimum": 1},
+            "reminder": {"type": "string", "maxLength": 20},
+        },
+        "required": ["application", "seq", "reminder"],
+        "additionalProperties": False,
+    },
+)
+def push_to_devices_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+    """Notify a person's devices of an event: {"sent"}."""
+    return push_to_devices(
+        PushReason(UUID(payload["application"]), payload["seq"], payload["reminder"])
+    )

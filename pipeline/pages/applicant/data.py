@@ -1,0 +1,341 @@
+"""The signed-in applicant's data: read, download, erase."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from applicants.browser import forget_address_in_browser, sign_out_browser
+from applicants.models import Applicant
+from jobs.models import Job
+from pipeline.audit.receipts import issue_receipt, opaque_rows
+from pipeline.audit.verify import Verdict, verify_job
+from pipeline.domain.errors import ClockMoving, LogReadersBusy, ReceiptNotReady, VerifierBusy
+from pipeline.domain.states import EventType
+from pipeline.figures.series import MOST_EVENTS, PositionStep, position_history_of
+from pipeline.files.exports import formatted_pieces
+from pipeline.line.removed_logs import refuse_removed_log_of
+from pipeline.pages.access import current_applicant, for_applicants, own_application
+from pipeline.pages.applicant.application_card import ApplicationCard
+from pipeline.pages.charts import (
+    Chart,
+    ChartTick,
+    chart_steps,
+    chart_ticks_of_count,
+    chart_ticks_of_time,
+)
+from pipeline.pages.noted_event import NotedEventForm
+from pipeline.pages.rate_limits import TooOften, limit_page_rate
+from pipeline.pages.time_limit import time_limited
+from pipeline.privacy.erase import erase_person, import_file_rows_to_erase
+from pipeline.privacy.my_data import my_data_about
+from pipeline.selectors.applications import read_application
+from pipeline.selectors.jobs import read_job
+from pipeline.wording.events import EVENT_WORDS, NO_PASS_WORDS
+
+security = logging.getLogger("security")
+
+
+BUSY = (
+    "One of your lines was too busy to finish this. Nothing has been erased. Try again in a moment."
+)
+DONE = "Your name and address have been erased, and you are signed out."
+
+
+class EraseForm(forms.Form):
+    """Form with one checkbox, so that nobody erases their data by accident."""
+
+    sure = forms.BooleanField(
+        label="I understand that this cannot be undone",
+        error_messages={"required": "Tick this box to confirm. Erasing cannot be undone."},
+    )
+
+
+@require_safe
+@for_applicants
+def my_data(request: HttpRequest) -> HttpResponse:
+    """Describe the stored data."""
+    kept = my_data_about(_person_of_my_data(request))
+    return render(
+        request,
+        "applicant/my_data.html",
+        {"kept": kept, "live": _live_applications_in_my_data(kept)},
+    )
+
+
+@require_safe
+@for_applicants
+def download_my_data(request: HttpRequest) -> HttpResponse:
+    """Return all stored data as a JSON file."""
+    person = _person_of_my_data(request)
+    security.info("my_data.downloaded", extra={"applicant": str(person.id)})
+    imports, files_not_searched = import_file_rows_to_erase(person.email)
+    kept = {
+        "taken_at": timezone.now(),
+        **my_data_about(person),
+        "imports": imports,
+        "imported_files_not_searched": files_not_searched,
+    }
+    response = JsonResponse(kept, json_dumps_params={"indent": 2, "ensure_ascii": False})
+    name = f"next-in-line-my-data-{timezone.localtime():%Y-%m-%d}.json"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_applicants
+def erase_my_data(request: HttpRequest) -> HttpResponse:
+    """Explain what is erased and what stays (GET); erase (POST)."""
+    person = _person_of_my_data(request)
+    form = EraseForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            erase_person(applicant_id=person.id)
+        except (OperationalError, ClockMoving):
+            messages.error(request, BUSY)
+            return redirect("erase_me")
+        sign_out_browser(request)
+        messages.success(request, DONE)
+        response = redirect("openings")
+        forget_address_in_browser(response)
+        return response
+    context = {"form": form, "live": _live_applications_in_my_data(my_data_about(person))}
+    return render(request, "applicant/erase.html", context, status=422 if form.is_bound else 200)
+
+
+def _person_of_my_data(request: HttpRequest) -> Applicant:
+    person = current_applicant(request)
+    assert person is not None  # noqa: S101  for_applicants
+    return person
+
+
+def _live_applications_in_my_data(
+    kept: dict[str, list[dict[str, object]]],
+) -> list[dict[str, object]]:
+    return [row for row in kept["applications"] if row["status"] != "INACTIVE"]
+
+
+# Page of an applicant's place in line over time: a picture, and its table.
+
+
+# The most points of the picture, and the most rows of the table, newest first.
+POINTS, ROWS = 400, 200
+# The most of one's own events that the picture names.
+MARKS = 6
+
+
+@require_safe
+@for_applicants
+@time_limited
+def my_places(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Show where the application stood in line, from applying until now."""
+    _, seen = own_application(request, application_id)
+    card = ApplicationCard.of(seen, read_job(seen.application.job_id))
+    steps = [] if card.job.awaits_draw else position_history_of(seen.application)
+    context = {
+        "card": card,
+        "is_too_long": steps is None,
+        "most_events": MOST_EVENTS,
+        "chart": my_places_chart(steps or [], seen.now),
+        "rows": [
+            (step.at, step.position, _words_of_step(step) if step.event else "Others moved")
+            for step in reversed((steps or [])[-ROWS:])
+        ],
+        "more_rows": len(steps or []) > ROWS,
+    }
+    return render(request, "applicant/my_places.html", context)
+
+
+def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | None:
+    """Draw the position over time, with first place at the top; None if there never was one."""
+    placed = [step for step in steps if step.position]
+    if not placed:
+        return None
+    start, end = steps[0].at, max(now, steps[-1].at)
+    whole = max((end - start).total_seconds(), 1)
+    worst = max(step.position or 0 for step in placed)
+    top, ticks = chart_ticks_of_count(worst)
+    every = max(1, len(steps) // POINTS)
+    shown = [step for number, step in enumerate(steps) if step.event or number % every == 0]
+    points = [
+        ((step.at - start).total_seconds() / whole, 1 - (step.position or 0) / top)
+        for step in shown
+    ]
+    own = [step for step in steps if step.event][-MARKS:]
+    last = placed[-1].position or 0
+    best = min(step.position or 0 for step in placed)
+    return Chart(
+        ident="places",
+        title="Your place in line over time",
+        description=(
+            f"Best place {best:,}, worst {worst:,}, latest {last:,}. The line is at the top when"
+            " you had no place."
+        ),
+        x=chart_ticks_of_time(start, end, timezone.get_current_timezone()),
+        y=[ChartTick(1 - tick.at, tick.label) for tick in ticks],
+        curves=[chart_steps("waiting", "Place", [*points, (1.0, points[-1][1])], area=False)],
+        marks=[
+            ChartTick(
+                (step.at - start).total_seconds() / whole,
+                _words_of_step(step) if step is own[-1] else "",
+            )
+            for step in own
+        ],
+    )
+
+
+def _words_of_step(step: PositionStep) -> str:
+    words = NO_PASS_WORDS if step.took_back else EVENT_WORDS[EventType(step.event)]
+    return words.applicant
+
+
+# An applicant's signed receipt, and the log of their line without names, to keep and to verify.
+
+
+PIECE = 64 * 1_024  # approximate number of characters sent at a time
+# The most rows in one file. A longer log is downloaded in parts.
+MOST_ROWS = 50_000
+
+
+@require_safe
+@for_applicants
+def show_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Show a signed receipt of the application, and offer it as a file, with the log."""
+    card, receipt, refusal, status = _my_receipt_to_show(request, application_id)
+    parts = range(0, receipt["seq"], MOST_ROWS) if receipt else ()
+    context = {
+        "card": card,
+        "receipt": receipt,
+        "refusal": refusal,
+        "parts": [(after, min(after + MOST_ROWS, receipt["seq"])) for after in parts],
+    }
+    return render(request, "applicant/my_receipt.html", context, status=status)
+
+
+@require_safe
+@for_applicants
+def download_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Return a signed receipt of the application as a JSON file."""
+    card, receipt, refusal, status = _my_receipt_to_show(request, application_id)
+    if not receipt:
+        context = {"card": card, "refusal": refusal}
+        return render(request, "applicant/my_receipt.html", context, status=status)
+    response = JsonResponse(receipt, json_dumps_params={"indent": 2, "ensure_ascii": False})
+    return _my_receipt_as_file(response, f"receipt-{receipt['seq']}.json")
+
+
+@require_safe
+@for_applicants
+def download_log_for_my_receipt(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
+    """Stream the log of the application's line without names, one JSON object per line.
+
+    Returns at most MOST_ROWS events, after the event `after`.
+    """
+    person, seen = own_application(request, application_id)
+    given = request.GET.get("after", "")
+    after = int(given) if given.isascii() and given.isdecimal() and len(given) < 12 else 0
+    try:
+        limit_page_rate(request, "verify", f"applicant {person.id}")
+    except TooOften as error:
+        context = {"card": _card_of_my_receipt(application_id), "refusal": str(error)}
+        return render(request, "applicant/my_receipt.html", context, status=429)
+    job = read_job(seen.application.job_id)
+    refuse_removed_log_of(job)
+    upto = min(job.seq, after + MOST_ROWS)
+    lines = (
+        f"{json.dumps(row, sort_keys=True, separators=(',', ':'), ensure_ascii=False)}\n"
+        for row in opaque_rows(job.id, after=after, upto=upto)
+    )
+    pieces = formatted_pieces(lines, characters=PIECE, first_at_once=True)
+    response = StreamingHttpResponse(pieces, content_type="application/jsonl")
+    return _my_receipt_as_file(response, f"log-{after + 1}-{upto}.jsonl")
+
+
+def _my_receipt_to_show(
+    request: HttpRequest, application_id: UUID
+) -> tuple[ApplicationCard, dict[str, Any], str, int]:
+    """Return the card, and a new receipt, or else the reason why there is none and its status."""
+    person, _ = own_application(request, application_id)
+    card = _card_of_my_receipt(application_id)
+    try:
+        limit_page_rate(request, "verify", f"applicant {person.id}")
+        return card, issue_receipt(application_id), "", 200
+    except TooOften as error:
+        return card, {}, str(error), 429
+    except ReceiptNotReady as error:
+        return card, {}, str(error), 503
+    except LogReadersBusy:
+        return card, {}, "Another receipt of this line is being prepared. Try again soon.", 503
+
+
+def _card_of_my_receipt(application_id: UUID) -> ApplicationCard:
+    seen = read_application(application_id)
+    return ApplicationCard.of(seen, read_job(seen.application.job_id))
+
+
+def _my_receipt_as_file(response: HttpResponseBase, name: str) -> Any:
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+# Page on which an applicant checks a receipt: has the line's history been altered since?
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_applicants
+def check_receipt(request: HttpRequest, application_id: UUID) -> HttpResponse:
+    """Ask for a receipt; on POST, verify the log against it. Neither changes anything."""
+    person, seen = own_application(request, application_id)
+    card = ApplicationCard.of(seen, read_job(seen.application.job_id))
+    form = NotedEventForm(request.POST if request.method == "POST" else None)
+    verdict, status, busy = None, 422 if form.is_bound else 200, ""
+    if form.is_valid():
+        try:
+            limit_page_rate(request, "verify", f"applicant {person.id}")
+            verdict, status = verify_job(card.job.id, noted=form.noted, in_turn=True), 200
+        except TooOften as error:
+            busy, status = str(error), 429
+        except (VerifierBusy, LogReadersBusy):
+            busy, status = "Other histories are being checked right now. Try again soon.", 503
+    context = {
+        "card": card,
+        "form": form,
+        "busy": busy,
+        "verdict": verdict,
+        "result": result_of_receipt_check(verdict, card.job) if verdict else "",
+        "is_good": verdict is not None and verdict.is_sound and verdict.known is not False,
+        "noted": form.noted if verdict else None,
+    }
+    return render(request, "applicant/receipt.html", context, status=status)
+
+
+def result_of_receipt_check(verdict: Verdict, job: Job) -> str:
+    """Describe the result without naming anyone: the differences are for the company."""
+    if verdict.chain != "ok" or not verdict.is_sound:
+        return (
+            "This line’s history is damaged: someone has edited the database, or it was restored"
+            f" incorrectly. Ask {job.company.name} about it."
+        )
+    if verdict.known is False:
+        return (
+            "The history does not match your receipt. Check what you entered. If it is correct, the"
+            " history was rewritten."
+        )
+    if verdict.known:
+        return "Nothing up to your receipt has been altered."
+    return "The history is complete and correctly chained."

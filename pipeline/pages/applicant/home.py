@@ -1,0 +1,290 @@
+"""Dashboard: all applications of one person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from hashlib import blake2b
+from typing import Any, Concatenate, ParamSpec
+from uuid import UUID
+
+from csp.constants import NONE, UNSAFE_INLINE
+from csp.decorators import csp
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from applicants.browser import device_id_in_browser, remember_device_in_browser
+from applicants.models import Applicant
+from jobs.models import Retention
+from pipeline.files.stored import FILE_KEPT_DAYS
+from pipeline.mail import dev_mailbox
+from pipeline.mail.links import read_unsubscribe_link_token
+from pipeline.notifications import previews
+from pipeline.notifications.companies import WORDS, stop_subscription
+from pipeline.notifications.devices import (
+    DeviceRefused,
+    add_device,
+    devices_of,
+    is_push_on,
+    remove_device,
+    vapid_key_id,
+    vapid_public_key,
+)
+from pipeline.pages.access import current_applicant, for_applicants
+from pipeline.pages.applicant.application_card import card_timeline_entry, sorted_cards
+from pipeline.pages.live_page import live_page
+from pipeline.pages.page_urls import page_url_with
+from pipeline.selectors.applications import my_application_states, my_applications
+from pipeline.selectors.pages import Page
+from pipeline.web.addresses import is_client_developer
+from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.wording.english import long_duration
+
+LAST_EVENTS = 20
+
+
+@require_safe
+@for_applicants
+def dashboard(request: HttpRequest) -> HttpResponseBase:
+    """Show all of a person's applications, urgent ones first."""
+    person = current_applicant(request)
+    assert person is not None  # noqa: S101  for_applicants
+    states = my_application_states(person.id)
+
+    def build_dashboard() -> dict[str, Any]:
+        mine, events = my_applications(person.id, events=LAST_EVENTS)
+        cards = sorted_cards(mine)
+        return {
+            "live_cards": [card for card in cards if card.state != "ended"],
+            "ended_cards": [card for card in cards if card.state == "ended"],
+            "lacks_events": any(each.lacks_events for each in mine),
+            "urgent": sum(card.is_urgent for card in cards),
+            "lines": [
+                card_timeline_entry(each.event, job_title=each.job.posting.title) for each in events
+            ],
+        }
+
+    return live_page(
+        request,
+        "applicant/dashboard.html",
+        "applicant/_dashboard.html",
+        build=build_dashboard,
+        tag=blake2b(repr(states).encode(), digest_size=12).hexdigest(),
+        jobs=[state.job_id for state in states if state.is_live],
+    )
+
+
+# Devices of the signed-in applicant that show notifications: switched on, listed, removed.
+
+
+P = ParamSpec("P")
+
+ADDITIONS = Rate(20, 3_600)  # devices that a person may add, again or anew
+ADDED = "Notifications are on for this device."
+REMOVED = "That device will no longer show notifications."
+
+
+class DeviceForm(forms.Form):
+    """Subscription of a browser, which its script fills in."""
+
+    endpoint = forms.CharField(max_length=1_000)
+    public_key = forms.CharField(max_length=100)
+    secret = forms.CharField(max_length=40)
+
+
+def _require_push(
+    view: Callable[Concatenate[HttpRequest, Applicant, P], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """Guard a page of notifications for applicants; it does not exist on a site without a key."""
+
+    @for_applicants
+    @wraps(view)
+    def guarded_with_push(
+        request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponseBase:
+        person = current_applicant(request)
+        if person is None or not is_push_on():
+            raise Http404
+        return view(request, person, *args, **kwargs)
+
+    return guarded_with_push
+
+
+@require_safe
+@_require_push
+def my_devices(request: HttpRequest, person: Applicant) -> HttpResponse:
+    """Show the devices, and the button that adds this browser."""
+    here, key = device_id_in_browser(request), vapid_key_id()
+    devices = [
+        {"row": device, "is_here": device.id == here, "is_lost": device.site_key != key}
+        for device in devices_of(person.id)
+    ]
+    context = {"devices": devices, "vapid_public_key": vapid_public_key()}
+    return render(request, "applicant/devices.html", context)
+
+
+@require_POST
+@_require_push
+def add_my_device(request: HttpRequest, person: Applicant) -> HttpResponse:
+    """Show notifications in this browser from now on."""
+    response, form = redirect("my_devices"), DeviceForm(request.POST)
+    tally = count_against_rate("devices", str(person.id), ADDITIONS)
+    if not tally.allowed:
+        wait = long_duration(tally.wait_seconds)
+        messages.error(request, f"Too many attempts. Try again in {wait}.")
+    elif not form.is_valid():
+        messages.error(request, "Your browser did not answer. Try again.")
+    else:
+        agent = request.headers.get("User-Agent", "")
+        try:
+            device = add_device(
+                applicant_id=person.id,
+                **form.cleaned_data,
+                user_agent=agent,
+                here=device_id_in_browser(request),
+            )
+        except DeviceRefused as refused:
+            messages.error(request, str(refused))
+        else:
+            remember_device_in_browser(response, device)
+            messages.success(request, ADDED)
+    return response
+
+
+@require_POST
+@_require_push
+def remove_my_device(request: HttpRequest, person: Applicant, device_id: UUID) -> HttpResponse:
+    """Send a device no more notifications."""
+    remove_device(applicant_id=person.id, device_id=device_id)
+    messages.success(request, REMOVED)
+    return redirect("my_devices")
+
+
+# The end of reminders and digests, through the link in an email or a mail program's own button.
+# Opening the page changes nothing, because mail scanners open links. The button's POST needs no
+# session and no CSRF token (RFC 8058): anyone who has the link in the email may end these emails.
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
+    """Show what would end; on POST, end it."""
+    found = read_unsubscribe_link_token(token)
+    if found is None or found[0] not in WORDS:
+        return render(request, "applicant/unsubscribe.html", {"what": ""}, status=404)
+    what, of = found
+    is_done = request.method == "POST"
+    if is_done:
+        stop_subscription(what, of)
+    context = {"what": WORDS[what], "token": token, "is_done": is_done}
+    response = render(request, "applicant/unsubscribe.html", context)
+    response["Referrer-Policy"] = "strict-origin"  # the address of this page is a secret
+    return response
+
+
+# Page about the data that the site keeps, the reasons and the periods.
+
+
+@require_safe
+def privacy(request: HttpRequest) -> HttpResponse:
+    """Explain to applicants what is kept."""
+    context = {
+        "usual_days": Retention.USUAL_DAYS,
+        "least_days": Retention.LEAST_DAYS,
+        "most_days": Retention.MOST_DAYS,
+        "file_days": FILE_KEPT_DAYS,
+    }
+    return render(request, "applicant/privacy.html", context)
+
+
+# Pages of the development mailbox, which holds codes that sign in. They exist only if DEV_MAIL is
+# set, and only for requests that come directly from this machine: a proxy or a tunnel on it must
+# not show them to others.
+
+
+ON_ONE_PAGE = 50
+# An email brings its styles along, and must load nothing.
+_OF_AN_EMAIL = {
+    "default-src": [NONE],
+    "style-src": [UNSAFE_INLINE],
+    "base-uri": [NONE],
+    "form-action": [NONE],
+    "frame-ancestors": [NONE],
+}
+
+
+@never_cache
+@require_safe
+def dev_mails(request: HttpRequest) -> HttpResponse:
+    """List the newest emails, all or those to one address."""
+    _require_developer_for_dev_mail(request)
+    to, before = request.GET.get("to", "").strip().lower(), request.GET.get("before", "")
+    kept = [mail for mail in dev_mailbox.newest_dev_mails() if to in mail.to.lower()]
+    page = Page.cut([mail for mail in kept if not before or mail.name < before], ON_ONE_PAGE)
+    context = {
+        "mails": page.rows,
+        "to": to,
+        "previews": previews.KINDS,
+        "next_url": page_url_with(request, before=page.rows[-1].name) if page.more else "",
+        "first_url": page_url_with(request, before=None) if before else "",
+    }
+    return render(request, "dev/mails.html", context)
+
+
+@never_cache
+@require_safe
+def dev_mail(request: HttpRequest, name: str) -> HttpResponse:
+    """Show one email as text."""
+    _require_developer_for_dev_mail(request)
+    mail = dev_mailbox.read_dev_mail(name)
+    if mail is None:
+        raise Http404
+    return render(request, "dev/mail.html", {"mail": mail})
+
+
+@csp(_OF_AN_EMAIL)  # type: ignore[arg-type]  # its type allows no further arguments
+@never_cache
+@require_safe
+def dev_mail_html(request: HttpRequest, name: str) -> HttpResponse:
+    """Show one email as HTML, the way a mail program does: with its own styles, without scripts."""
+    _require_developer_for_dev_mail(request)
+    mail = dev_mailbox.read_dev_mail(name)
+    if mail is None or not mail.html:
+        raise Http404
+    return HttpResponse(mail.html)
+
+
+@never_cache
+@require_safe
+def dev_mail_preview(request: HttpRequest, kind: str) -> HttpResponse:
+    """Show one kind of email, with made-up names, as text and with its calendar entry."""
+    _require_developer_for_dev_mail(request)
+    sample = previews.preview_of(kind)
+    if sample is None:
+        raise Http404
+    return render(request, "dev/mail.html", {"mail": sample, "preview": kind})
+
+
+@csp(_OF_AN_EMAIL)  # type: ignore[arg-type]  # its type allows no further arguments
+@never_cache
+@require_safe
+def dev_mail_preview_html(request: HttpRequest, kind: str) -> HttpResponse:
+    """Show one kind of email as HTML."""
+    _require_developer_for_dev_mail(request)
+    sample = previews.preview_of(kind)
+    if sample is None:
+        raise Http404
+    return HttpResponse(sample.html)
+
+
+def _require_developer_for_dev_mail(request: HttpRequest) -> None:
+    if not (settings.DEV_MAIL and is_client_developer(request)):
+        raise Http404

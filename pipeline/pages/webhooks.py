@@ -1,0 +1,371 @@
+"""Form of a webhook endpoint."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from uuid_utils.compat import uuid7
+
+from applicants.forms import NameField
+from pipeline.domain.errors import (
+    TooManyWebhooks,
+    WebhookAlreadyMade,
+    WebhookOff,
+    WebhookUrlRefused,
+)
+from pipeline.domain.permissions import Action
+from pipeline.models import WebhookDelivery, WebhookEndpoint
+from pipeline.models.webhooks import LONGEST_DESCRIPTION, LONGEST_URL
+from pipeline.outgoing.client import Failure
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_of_sent_form,
+    require_access,
+)
+from pipeline.pages.forms import PlainForm
+from pipeline.pages.page_urls import page_id_in_url, page_url_with
+from pipeline.webhooks import endpoints
+from pipeline.webhooks import endpoints as reads
+from pipeline.webhooks.endpoints import (
+    redeliver_one_webhook,
+    send_test_to_endpoint,
+    start_redelivering_webhooks,
+)
+from pipeline.webhooks.queue import TEST, TYPES
+
+
+class EndpointForm(PlainForm):
+    """Form for a new or a changed endpoint.
+
+    `endpoint_id` is created with the empty form, so that sending the form twice makes one endpoint.
+    """
+
+    endpoint_id = forms.UUIDField(widget=forms.HiddenInput, required=False)
+    url = forms.CharField(
+        max_length=LONGEST_URL,
+        label="URL",
+        help_text="Where we send each event, like https://example.org/webhooks.",
+        widget=forms.URLInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    description = NameField(
+        max_length=LONGEST_DESCRIPTION,
+        required=False,
+        label="Description",
+        help_text="What it is for, like “Chat channel of the hiring team”.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    types = forms.MultipleChoiceField(
+        required=False,
+        choices=[(name, f"{about} ({name})") for name, about in TYPES.items()],
+        widget=forms.CheckboxSelectMultiple,
+        label="Events to send",
+    )
+
+
+# Webhooks in words: why an attempt failed, and why an endpoint is off.
+
+
+FAILURES = {
+    Failure.NAME_NOT_FOUND: "The host name does not resolve",
+    Failure.ADDRESS_REFUSED: "The host has no address on the public internet",
+    Failure.CONNECTION_FAILED: "No connection",
+    Failure.TLS_FAILED: "The certificate could not be verified",
+    Failure.TIMEOUT: "No answer within 15 seconds",
+    Failure.BAD_ANSWER: "The answer could not be read",
+    Failure.REDIRECT: "It answered with a redirect, which we do not follow",
+    Failure.STATUS: "It answered with an error",
+    Failure.GONE: "It answered 410, so it wants no more webhooks",
+    Failure.SECRET_UNREADABLE: "We cannot read its secret any more: rotate it",
+    Failure.ENDPOINT_OFF: "Not sent, because the endpoint was switched off",
+}
+OFF_REASONS: dict[str, str] = {
+    WebhookEndpoint.OffReason.BY_HAND: "It was switched off by hand.",
+    WebhookEndpoint.OffReason.GONE: (
+        "It answered 410 Gone, which means that it wants no more webhooks."
+    ),
+    WebhookEndpoint.OffReason.FAILING: (
+        "A delivery failed ten times in three days, and nothing else arrived in that time."
+    ),
+}
+# Word and tone of each state of a delivery.
+STATES = {
+    WebhookDelivery.State.PENDING: ("Waiting", "warn"),
+    WebhookDelivery.State.DELIVERED: ("Delivered", "good"),
+    WebhookDelivery.State.FAILED: ("Failed", "bad"),
+}
+
+
+def webhook_failure_in_words(error: str, status: int | None) -> str:
+    """Describe why an attempt failed; empty if it did not."""
+    if not error:
+        return ""
+    words = FAILURES.get(Failure(error), error)
+    return f"{words} ({status})" if status and error == Failure.STATUS else words
+
+
+# One webhook endpoint with its deliveries, and one delivery with its attempts.
+
+
+_MANAGE = Action.MANAGE_WEBHOOKS
+ROWS = 50
+# Times since which failed deliveries can be sent again, by their value in the form.
+SINCE = {
+    "hour": ("the last hour", timedelta(hours=1)),
+    "day": ("the last 24 hours", timedelta(days=1)),
+    "days": ("the last 3 days", timedelta(days=3)),
+    "month": ("the last 30 days", timedelta(days=30)),
+}
+
+
+@require_safe
+@for_members(_MANAGE)
+def webhook_with_deliveries(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Show an endpoint with its deliveries, newest first, of a state and a type if chosen."""
+    _, row = _webhook_of_deliveries(current_member(request), webhook_id)
+    state, type_ = request.GET.get("state", ""), request.GET.get("type", "")
+    state = state if state in STATES else ""
+    type_ = type_ if type_ in TYPES or type_ == TEST else ""
+    page = endpoints.read_webhook_deliveries(
+        row, state=state, type_=type_, after=page_id_in_url(request, "after"), limit=ROWS
+    )
+    context = {
+        "row": row,
+        "off_reason": OFF_REASONS.get(row.off_reason, ""),
+        "has_old_secret": row.old_secret_until and row.old_secret_until > timezone.now(),
+        "deliveries": [_shown_webhook_delivery(each) for each in page.rows],
+        "state": state,
+        "type": type_,
+        "is_filtered": bool(state or type_),
+        "states": [(value, word) for value, (word, _) in STATES.items()],
+        "types": [*TYPES, TEST],
+        "since": [(value, words) for value, (words, _) in SINCE.items()],
+        "next_url": page_url_with(request, after=page.rows[-1].id) if page.more else "",
+        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+    }
+    return render(request, "webhooks/endpoint.html", context)
+
+
+@require_safe
+@for_members(_MANAGE)
+def webhook_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
+    """Show a delivery: its body, and each attempt with its answer."""
+    _, row = _webhook_of_deliveries(current_member(request), webhook_id)
+    delivery = endpoints.read_webhook_delivery(row, delivery_id)
+    attempts = [
+        (each, webhook_failure_in_words(each.error, each.status))
+        for each in endpoints.read_webhook_attempts([delivery.id])
+    ]
+    body = json.dumps(json.loads(delivery.body), indent=2, ensure_ascii=False)
+    context = {
+        "row": row,
+        "shown": _shown_webhook_delivery(delivery),
+        "attempts": attempts,
+        "body": body,
+    }
+    return render(request, "webhooks/delivery.html", context)
+
+
+@require_POST
+@for_members(_MANAGE)
+def deliver_test_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Send a test to an endpoint."""
+    owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
+    try:
+        sent = send_test_to_endpoint(company_id=owner.company.id, endpoint_id=row.id)
+    except WebhookOff as error:
+        messages.error(request, str(error))
+        return redirect("webhook", row.id)
+    messages.success(request, "Test sent. Reload this page to see the answer.")
+    return redirect("webhook_delivery", row.id, sent.id)
+
+
+@require_POST
+@for_members(_MANAGE)
+def redeliver_webhook(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
+    """Send a delivery again."""
+    owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
+    try:
+        redeliver_one_webhook(
+            company_id=owner.company.id, endpoint_id=row.id, delivery_id=delivery_id
+        )
+    except WebhookOff as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "Sent again. Reload this page to see the answer.")
+    return redirect("webhook_delivery", row.id, delivery_id)
+
+
+@require_POST
+@for_members(_MANAGE)
+def redeliver_webhooks(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Start a task that sends every delivery again that has failed since a time."""
+    owner, row = _webhook_of_deliveries(member_of_sent_form(request), webhook_id)
+    words, age = SINCE.get(request.POST.get("since", ""), SINCE["day"])
+    try:
+        made = start_redelivering_webhooks(
+            company_id=owner.company.id,
+            endpoint_id=row.id,
+            since=timezone.now() - age,
+            producer=f"member:{owner.user.id}",
+        )
+    except WebhookOff as error:
+        messages.error(request, str(error))
+        return redirect("webhook", row.id)
+    messages.success(request, f"Failed deliveries of {words} are being sent again.")
+    return redirect("task", made.id)
+
+
+def _webhook_of_deliveries(
+    member: Member | None, webhook_id: UUID
+) -> tuple[Member, WebhookEndpoint]:
+    owner = require_access(member, _MANAGE)
+    return owner, endpoints.read_webhook_endpoint(owner.company.id, webhook_id)
+
+
+def _shown_webhook_delivery(delivery: WebhookDelivery) -> dict[str, object]:
+    word, tone = STATES[WebhookDelivery.State(delivery.state)]
+    why = webhook_failure_in_words(delivery.last_error, delivery.last_status)
+    return {"delivery": delivery, "word": word, "tone": tone, "why": why}
+
+
+# A company's webhook endpoints: list, create, edit, switch, rotate the secret, delete. Only the
+# response that makes a secret shows it; no session or URL contains it.
+
+
+FIELDS = ("url", "description", "types")
+
+
+@require_safe
+@for_members(_MANAGE)
+def webhooks(request: HttpRequest) -> HttpResponse:
+    """List the endpoints: all, since a company has only a few."""
+    member = require_access(current_member(request), _MANAGE)
+    found = reads.read_webhook_endpoints(
+        member.company.id, after=None, limit=endpoints.MOST_ENDPOINTS
+    )
+    rows = [(each, OFF_REASONS.get(each.off_reason, "")) for each in found.rows]
+    return render(request, "webhooks/list.html", {"endpoints": rows})
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@for_members(_MANAGE)
+def new_webhook(request: HttpRequest) -> HttpResponse:
+    """Create an endpoint; the response to the form shows its secret."""
+    owner = require_access(member_of_sent_form(request), _MANAGE)
+    if request.method == "GET":
+        return _webhook_endpoint_form(request, EndpointForm(initial={"endpoint_id": uuid7()}), None)
+    form = EndpointForm(request.POST)
+    if form.is_valid():
+        try:
+            row, secret = endpoints.create_webhook_endpoint(
+                company_id=owner.company.id,
+                endpoint_id=form.cleaned_data["endpoint_id"],
+                **_webhook_endpoint_values(form),
+            )
+        except (TooManyWebhooks, WebhookAlreadyMade) as error:
+            form.add_error(None, str(error))
+            form.data = request.POST.copy()
+            form.data["endpoint_id"] = str(uuid7())
+        except WebhookUrlRefused as error:
+            form.add_error("url", str(error))
+        else:
+            return _webhook_endpoint_secret(request, row, secret, status=201)
+    return _webhook_endpoint_form(request, form, None)
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(_MANAGE)
+def edit_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Change the URL, the description and the events of an endpoint."""
+    owner, row = _own_webhook_endpoint(request, webhook_id)
+    if request.method == "GET":
+        return _webhook_endpoint_form(
+            request, EndpointForm(initial={n: getattr(row, n) for n in FIELDS}), row
+        )
+    form = EndpointForm(request.POST)
+    if form.is_valid():
+        try:
+            endpoints.change_webhook_endpoint(
+                company_id=owner.company.id,
+                endpoint_id=row.id,
+                changes=_webhook_endpoint_values(form),
+            )
+        except WebhookUrlRefused as error:
+            form.add_error("url", str(error))
+        else:
+            messages.success(request, "Endpoint saved.")
+            return redirect("webhook", row.id)
+    return _webhook_endpoint_form(request, form, row)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@for_members(_MANAGE)
+def rotate_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Ask for confirmation, then make a new secret and show it."""
+    owner, row = _own_webhook_endpoint(request, webhook_id)
+    if request.method == "GET":
+        return render(request, "webhooks/rotate.html", {"row": row})
+    row, secret = endpoints.rotate_endpoint_secret(company_id=owner.company.id, endpoint_id=row.id)
+    return _webhook_endpoint_secret(request, row, secret, status=200)
+
+
+@require_POST
+@for_members(_MANAGE)
+def switch_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Switch an endpoint on or off."""
+    owner, row = _own_webhook_endpoint(request, webhook_id)
+    on = request.POST.get("enabled") == "yes"
+    endpoints.change_webhook_endpoint(
+        company_id=owner.company.id, endpoint_id=row.id, changes={"is_active": on}
+    )
+    messages.success(request, f"Endpoint switched {'on' if on else 'off'}.")
+    return redirect("webhook", row.id)
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(_MANAGE)
+def end_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Ask for confirmation, then delete an endpoint."""
+    owner, row = _own_webhook_endpoint(request, webhook_id)
+    if request.method == "GET":
+        return render(request, "webhooks/delete.html", {"row": row})
+    endpoints.delete_webhook_endpoint(company_id=owner.company.id, endpoint_id=row.id)
+    messages.success(request, "Endpoint deleted.")
+    return redirect("webhooks")
+
+
+def _own_webhook_endpoint(request: HttpRequest, webhook_id: UUID) -> tuple[Member, WebhookEndpoint]:
+    owner = require_access(member_of_sent_form(request), _MANAGE)
+    return owner, reads.read_webhook_endpoint(owner.company.id, webhook_id)
+
+
+def _webhook_endpoint_values(form: EndpointForm) -> dict[str, Any]:
+    return {name: form.cleaned_data[name] for name in FIELDS}
+
+
+def _webhook_endpoint_form(
+    request: HttpRequest, form: EndpointForm, row: WebhookEndpoint | None
+) -> HttpResponse:
+    status = 422 if form.is_bound else 200
+    return render(request, "webhooks/form.html", {"form": form, "row": row}, status=status)
+
+
+def _webhook_endpoint_secret(
+    request: HttpRequest, row: WebhookEndpoint, secret: str, *, status: int
+) -> HttpResponse:
+    context = {"row": row, "secret": secret, "is_new": status == 201}
+    return render(request, "webhooks/secret.html", context, status=status)

@@ -1,0 +1,133 @@
+"""Dead letters by type, with replay of a whole type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from pipeline.database.instants import database_now
+from pipeline.domain.permissions import Action
+from pipeline.pages.access import current_member, for_members, member_of_sent_form, require_access
+from pipeline.pages.page_urls import page_id_in_url, page_url_with
+from pipeline.pages.work import descriptions
+from pipeline.pages.work.actions import actor_of_task_action, words_of_refused_task_action
+from pipeline.pages.work.descriptions import error_details_in_line, task_rows_of
+from pipeline.wording import english
+from pipeline.work.catalog import COMPANY_TYPES
+from pipeline.work.dead_letters import MOST_COUNTED, DeadLettersOfType, dead_letters_by_type
+from pipeline.work.tasks import tasks_of
+from tasks import dead_letters
+from tasks.errors import ConfirmationNeeded, TaskError
+from tasks.models import Status
+
+SHOWN = 25
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterGroup:
+    """The dead letters of one type."""
+
+    of: DeadLettersOfType
+    title: str
+    newest: str
+
+    @property
+    def count(self) -> str:
+        """Return their number, or 1,000+ if there are more than are counted."""
+        return f"{MOST_COUNTED:,}+" if self.of.number > MOST_COUNTED else f"{self.of.number:,}"
+
+    @property
+    def button(self) -> str:
+        """Return the label of the replay button."""
+        return "Replay it" if self.of.number == 1 else f"Replay all {self.count}"
+
+
+@require_safe
+@for_members()
+def dead_letters_page(request: HttpRequest) -> HttpResponse:
+    """List the company's dead letters, or those of one type, newest first."""
+    member = require_access(current_member(request), Action.READ_COMPANY)
+    key = request.GET.get("type")
+    page = tasks_of(
+        member.company.id,
+        status=Status.DEAD,
+        type_key=key if key in COMPANY_TYPES else None,
+        after=page_id_in_url(request, "after"),
+        limit=SHOWN,
+    )
+    groups = [
+        DeadLetterGroup(
+            each,
+            descriptions.describe_task_type(each.key),
+            error_details_in_line(each.newest_error),
+        )
+        for each in dead_letters_by_type(member.company.id)
+    ]
+    last = page.rows[-1].id if page.more else None
+    context: dict[str, Any] = {
+        "tab": "dead",
+        "groups": groups,
+        "rows": task_rows_of(member.company.id, page.rows, database_now()),
+        "type": key or "",
+        "type_title": descriptions.describe_task_type(key or ""),
+        "next_url": page_url_with(request, after=last) if last else "",
+        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+    }
+    return render(request, "background/dead_letters.html", context)
+
+
+@require_POST
+@for_members(Action.MANAGE_TASKS)
+def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
+    """Replay all dead letters of a type."""
+    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
+    key = request.POST.get("type", "")
+    if key not in COMPANY_TYPES:
+        raise Http404
+    try:
+        count = dead_letters.replay_dead_letters(
+            key,
+            actor=actor_of_task_action(member),
+            limit=dead_letters.MOST_AT_ONCE,
+            owner_id=member.company.id,
+            confirmed="confirmed" in request.POST,
+        )
+    except ConfirmationNeeded:
+        messages.error(request, "Confirm that you want to run these tasks again.")
+    else:
+        replayed = f"{english.count(count, 'task')} queued to run again."
+        messages.success(request, replayed if count else "There were no tasks left to replay.")
+    return redirect("dead_letters")
+
+
+@require_POST
+@for_members(Action.MANAGE_TASKS)
+def act_on_ticked_dead_letters(request: HttpRequest) -> HttpResponse:
+    """Replay or discard the ticked dead letters; name those for which this failed."""
+    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
+    acts = {"replay": dead_letters.replay_dead_letter, "discard": dead_letters.discard_dead_letter}
+    act = acts.get(request.POST.get("do", ""))
+    if act is None:
+        raise Http404
+    done, refused = 0, set()
+    for text in request.POST.getlist("task")[:SHOWN]:
+        try:
+            act(UUID(text), actor=actor_of_task_action(member), owner_id=member.company.id)
+        except ValueError:
+            continue
+        except TaskError as error:
+            refused.add(words_of_refused_task_action(error))
+        else:
+            done += 1
+    what = "queued to run again" if act is dead_letters.replay_dead_letter else "discarded"
+    for reason in sorted(refused):
+        messages.error(request, reason)
+    if done or not refused:
+        messages.success(request, f"{english.count(done, 'task')} {what}.")
+    return redirect("dead_letters")

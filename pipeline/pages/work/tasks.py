@@ -1,0 +1,494 @@
+"""History of a task in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypedDict
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from pipeline.database.instants import database_now
+from pipeline.domain.permissions import Action
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_of_sent_form,
+    require_access,
+    switch_current_member,
+)
+from pipeline.pages.live_page import live_page
+from pipeline.pages.page_urls import page_id_in_url, page_url_with
+from pipeline.pages.work import descriptions
+from pipeline.pages.work.actions import (
+    actor_of_task_action,
+    attempt_task_action,
+    words_of_refused_task_action,
+)
+from pipeline.pages.work.descriptions import (
+    LATE,
+    describe_task_seconds,
+    error_details_of,
+    fold_equal_task_rows,
+    task_row_changes_soon,
+    task_rows_of,
+)
+from pipeline.pages.work.forms import SleepTaskForm, TaskPayloadForm
+from pipeline.pages.work.run_charts import run_charts
+from pipeline.selectors.pages import Page
+from pipeline.wording.task_words import TASK_EVENT_WORDS, TASK_STATUS_WORDS
+from pipeline.work.catalog import COMPANY_TYPES, catalogued_company_types, paused_catalogued_types
+from pipeline.work.start import TaskRequest, ids_not_owned, start_tasks
+from pipeline.work.tasks import (
+    RecentlyDone,
+    count_recently_done_tasks,
+    last_task_event_id,
+    names_of_task_actors,
+    running_tasks,
+    task_events_for_people,
+    tasks_of,
+    worker_mark,
+)
+from tasks import control, dead_letters
+from tasks.errors import ConfirmationNeeded, TaskNotFound, WrongStatus
+from tasks.models import EventKind, Status, Task, TaskEvent
+from tasks.payloads import redact_payload
+from tasks.stats import (
+    owner_oldest_age_seconds,
+    owner_recent_runs,
+    owner_task_counts,
+    site_workers_alive,
+)
+
+PEOPLE = ("member", "key")  # prefixes of actors that are not workers
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """Event of a task's history in words."""
+
+    title: str
+    sentence: str
+    tone: str
+    event: TaskEvent
+
+
+def task_history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEntry:
+    """Describe an event; `actors` maps actor ids to the names of people, keys and schedules."""
+    data = event.data if isinstance(event.data, dict) else {}
+    if event.kind == EventKind.EMITTED:
+        text = "" if data.get("data") is None else str(data["data"])[:500]
+        return HistoryEntry(str(data.get("name") or "Message"), text, "plain", event)
+    title, tone = TASK_EVENT_WORDS.get(event.kind, (event.kind, "plain"))
+    who = actors.get(event.actor, "someone")
+    return HistoryEntry(title, _task_history_sentence(event, data, who), tone, event)
+
+
+_FIXED: dict[str, str] = {
+    EventKind.RETURNED: "The worker stopped too early. This attempt does not count.",
+    EventKind.LEASE_LOST: "Its worker stopped responding. Another worker can take the task.",
+    EventKind.DEAD: "It will not be retried automatically. You can replay it.",
+}
+_BY_PEOPLE = (
+    EventKind.ENQUEUED,
+    EventKind.CANCEL_REQUESTED,
+    EventKind.REPLAYED,
+)
+
+
+def _task_history_sentence(event: TaskEvent, data: Mapping[str, Any], who: str) -> str:
+    by_hand = event.actor.partition(":")[0] in PEOPLE
+    if event.kind in _FIXED:
+        return _FIXED[event.kind]
+    if event.kind in _BY_PEOPLE:
+        return f"By {who}, with an edited payload." if data.get("edited") else f"By {who}."
+    if event.kind == EventKind.DISCARDED:
+        return f"By {who}." if by_hand else "The task reported that it is no longer needed."
+    return _task_history_of_a_run(event, data, who if by_hand else "")
+
+
+def _task_history_of_a_run(event: TaskEvent, data: Mapping[str, Any], by_hand: str) -> str:
+    match event.kind:
+        case EventKind.STARTED:
+            worker = worker_mark(event.actor)
+            return f"Attempt {event.attempt}" + (f", by worker {worker}." if worker else ".")
+        case EventKind.PROGRESS:
+            done, total = data.get("done"), data.get("total")
+            note = f", {data['note']}" if data.get("note") else ""
+            return f"{done:,} of {total:,}{note}." if isinstance(done, int) and total else ""
+        case EventKind.FAILED:
+            return f"Attempt {event.attempt} ended with {data.get('error') or 'an error'}."
+        case EventKind.RETRY_SCHEDULED:
+            wait = data.get("delay_seconds")
+            if by_hand:
+                return _("Now, by %(who)s.") % {"who": by_hand}
+            return (
+                f"After {describe_task_seconds(float(wait))}."
+                if wait is not None
+                else "Immediately."
+            )
+        case EventKind.CANCELLED if data.get("finished"):
+            return "The task stopped on its own."
+    return ""
+
+
+# Overview of a company's background work: waiting, running and finished tasks.
+
+
+TASKS_SHOWN = 20
+RUNNING_SHOWN = 10
+FILTERS = ("status", "type", "q")  # parameters of the list
+MOST_LETTERS = 256  # of a search, as of an idempotency key
+POLL_SECONDS = 2  # tasks announce nothing, so that a page must ask whether one has come
+CALM_SECONDS = 60  # while nothing runs or waits, only its relative times change
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewSnapshot:
+    """A company's background work at one moment. `running` may hold one task more than shown."""
+
+    counts: dict[str, int]
+    oldest_seconds: float | None
+    running: list[Task]
+    recent: RecentlyDone
+    workers: int
+    page: Page[Task]
+    paused: set[str]
+
+    @property
+    def is_moving(self) -> bool:
+        """Tell whether something may change at any moment."""
+        if self.oldest_seconds is not None and self.oldest_seconds < LATE.total_seconds():
+            return True
+        return any(
+            task_row_changes_soon(task, self.recent.now)
+            for task in (*self.running, *self.page.rows)
+        )
+
+    @property
+    def tag(self) -> str:
+        """Return the cache tag; it changes whenever anything on the page changes."""
+        step = POLL_SECONDS if self.is_moving else CALM_SECONDS
+        now = int(self.recent.now.timestamp()) // step
+        rows = [
+            (task.id, task.status, task.attempt, task.run_after, task.progress, len(task.errors))
+            for task in (*self.running, *self.page.rows)
+        ]
+        paused = sorted(self.paused)
+        return f"{paused}{self.counts}{self.recent[:2]}{self.workers}{rows}{self.page.more}{now}"
+
+
+@require_http_methods(["GET", "POST"])
+@for_members()
+def overview(request: HttpRequest) -> HttpResponse:
+    """List the company's tasks; start a test task on POST."""
+    if request.method == "POST":
+        return _start_from_overview(request)
+    member = require_access(current_member(request), Action.READ_COMPANY)
+    return _overview_page(request, member, SleepTaskForm(initial={"seconds": 20}))
+
+
+def _start_from_overview(request: HttpRequest) -> HttpResponse:
+    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
+    form = SleepTaskForm(request.POST)
+
+    def start_overview_task() -> object:
+        return start_tasks(
+            company_id=member.company.id,
+            producer=actor_of_task_action(member),
+            requests=[TaskRequest("demo.sleep", form.payload())],
+        )
+
+    if not form.is_valid() or not attempt_task_action(form, start_overview_task):
+        return _overview_page(request, member, form, status=422)
+    if "demo.sleep" in paused_catalogued_types(member.company.id):
+        waits = "Test task created. It waits because its type is paused under Types."
+        messages.warning(request, waits)
+    else:
+        started = "Test task created. It starts as soon as a worker is free."
+        messages.success(request, started)
+    return redirect("work")
+
+
+def _overview_page(
+    request: HttpRequest, member: Member, form: SleepTaskForm, *, status: int = 200
+) -> HttpResponse:
+    company_id = member.company.id
+    chosen = filter_of_tasks(request.GET)
+    snapshot = OverviewSnapshot(
+        counts={str(each): count for each, count in owner_task_counts(company_id).items()},
+        oldest_seconds=max(owner_oldest_age_seconds(company_id).values(), default=None),
+        running=running_tasks(company_id, limit=RUNNING_SHOWN + 1),
+        recent=count_recently_done_tasks(company_id),
+        workers=site_workers_alive(),
+        paused=paused_catalogued_types(company_id),
+        page=tasks_of(
+            company_id,
+            **chosen,
+            after=page_id_in_url(request, "after"),
+            limit=TASKS_SHOWN,
+        ),
+    )
+    response = live_page(
+        request,
+        "background/overview.html",
+        "background/_overview.html",
+        build=lambda: _overview_context(request, member, snapshot) | {"form": form},
+        tag=snapshot.tag,
+    )
+    if status != 200:
+        response.status_code = status
+    return response
+
+
+class TaskFilter(TypedDict):
+    """Filter of a list of tasks."""
+
+    status: str | None
+    type_key: str | None
+    search: str
+
+
+def filter_of_tasks(given: QueryDict) -> TaskFilter:
+    """Return the filter in a URL or a form, each part empty unless valid."""
+    status, key = given.get("status"), given.get("type")
+    return {
+        "status": status if status in Status.values else None,
+        "type_key": key if key in COMPANY_TYPES else None,
+        "search": given.get("q", "").replace("\0", "").strip()[:MOST_LETTERS],
+    }
+
+
+def _overview_context(
+    request: HttpRequest, member: Member, snapshot: OverviewSnapshot
+) -> dict[str, Any]:
+    shown = snapshot.running[:RUNNING_SHOWN]
+    tasks = [*shown, *snapshot.page.rows]
+    rows = task_rows_of(member.company.id, tasks, snapshot.recent.now, paused=snapshot.paused)
+    last = snapshot.page.rows[-1] if snapshot.page.more else None
+    chosen = filter_of_tasks(request.GET)
+    return {
+        "member": member,
+        "tab": "work",
+        "waiting": snapshot.counts.get(Status.PENDING, 0),
+        "running_count": sum(snapshot.counts.get(each, 0) for each in ("RUNNING", "CANCELLING")),
+        "dead": snapshot.counts.get(Status.DEAD, 0),
+        "snapshot": snapshot,
+        "now": snapshot.recent.now,
+        "poll_seconds": POLL_SECONDS,
+        "charts": run_charts(owner_recent_runs(member.company.id)),
+        "running": rows[: len(shown)],
+        "more_run": len(snapshot.running) > len(shown),
+        "rows": fold_equal_task_rows(rows[len(shown) :]),
+        "status": chosen["status"] or "",
+        "search": chosen["search"],
+        "statuses": [(each, words.label) for each, words in TASK_STATUS_WORDS.items()],
+        "type": chosen["type_key"] or "",
+        "types": catalogued_company_types(),
+        "demo_is_on": settings.DEMO_TASKS,
+        "filtered": any(chosen.values()),
+        "cancel_query": urlencode({n: v for n, v in request.GET.items() if n in FILTERS}),
+        "next_url": page_url_with(request, after=last.id) if snapshot.page.more and last else "",
+        "first_url": page_url_with(request, after=None) if "after" in request.GET else "",
+    }
+
+
+# One task of a company: its progress, history and errors, and actions on it.
+
+
+EVENTS_SHOWN = 100
+CALM_POLL_SECONDS = 30  # while the task cannot change by itself
+
+
+def requested_task(
+    request: HttpRequest, task_id: UUID, action: Action = Action.READ_COMPANY
+) -> tuple[Member, Task]:
+    """Return a task of one of the member's companies. Raises Http404, PermissionDenied."""
+    try:
+        found = control.find_task(task_id)
+    except TaskNotFound:
+        raise Http404 from None
+    member = switch_current_member(request, found.owner_id) if found.owner_id else None
+    if member is None:
+        raise Http404
+    return require_access(member, action), found
+
+
+@require_safe
+@for_members()
+def task(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Show a task; the page updates itself."""
+    member, found = requested_task(request, task_id)
+    now = database_now()
+    is_moving = task_row_changes_soon(found, now)
+    step = int(now.timestamp()) // (POLL_SECONDS if is_moving else CALM_POLL_SECONDS)
+    paused = paused_catalogued_types(member.company.id)
+    is_held = found.type.key in paused
+    state = (
+        last_task_event_id(found.id),
+        found.status,
+        found.progress,
+        is_held,
+        is_moving and step,
+    )
+    return live_page(
+        request,
+        "background/task.html",
+        "background/_task.html",
+        build=lambda: _task_page_context(request, member, found, now, paused),
+        tag=str(state),
+    )
+
+
+def _task_page_context(
+    request: HttpRequest, member: Member, found: Task, now: datetime, paused: set[str]
+) -> dict[str, Any]:
+    given = request.GET.get("events", "")
+    after = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
+    events = task_events_for_people(found.id, after=after, limit=EVENTS_SHOWN)
+    actors = names_of_task_actors({event.actor for event in events.rows})
+    last = str(events.rows[-1].id) if events.more else None
+    [row] = task_rows_of(member.company.id, [found], now, paused=paused)
+    is_dead, manages = found.status == Status.DEAD, member.may(Action.MANAGE_TASKS)
+    return {
+        "member": member,
+        "task": found,
+        "row": row,
+        "about": descriptions.describe_task_type(found.type.key),
+        "payload": _task_page_json(redact_payload(found.type.schema, found.payload)),
+        "result": _task_page_json(found.result) if found.result is not None else "",
+        "failures": error_details_of(found.errors),
+        "history": [task_history_entry(event, actors) for event in events.rows],
+        "next_url": page_url_with(request, events=last) if last else "",
+        "first_url": page_url_with(request, events=None) if after else "",
+        "poll_seconds": POLL_SECONDS if task_row_changes_soon(found, now) else CALM_POLL_SECONDS,
+        "now": now,
+        "may": {
+            "cancel": manages and row.is_open,
+            "decide": manages and is_dead,
+            "run_now": manages and row.is_later and found.attempt > 0,
+        },
+    }
+
+
+def _task_page_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+@require_POST
+@for_members(Action.MANAGE_TASKS)
+def task_cancel(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Cancel a waiting or running task."""
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    try:
+        now = control.cancel(
+            found.id, actor=actor_of_task_action(member), owner_id=member.company.id
+        )
+    except WrongStatus as error:
+        messages.error(request, words_of_refused_task_action(error))
+    else:
+        stopped = "Task cancelled." if now is Status.CANCELLED else "You asked this task to stop."
+        messages.success(request, stopped)
+    return redirect("work") if "back" in request.POST else redirect("task", task_id=found.id)
+
+
+@require_POST
+@for_members(Action.MANAGE_TASKS)
+def task_run_now(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Retry a task now that waits for its retry."""
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    try:
+        control.run_now(found.id, actor=actor_of_task_action(member), owner_id=member.company.id)
+    except WrongStatus:
+        messages.error(request, _("This task no longer waits for a retry."))
+    else:
+        messages.success(request, _("The task runs as soon as a worker is free."))
+    return redirect("task", task_id=found.id)
+
+
+@require_POST
+@for_members(Action.MANAGE_TASKS)
+def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Replay a dead letter unchanged."""
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    try:
+        dead_letters.replay_dead_letter(
+            found.id,
+            actor=actor_of_task_action(member),
+            owner_id=member.company.id,
+            confirmed="confirmed" in request.POST,
+        )
+    except ConfirmationNeeded:
+        messages.error(request, "Confirm that you want to run this task again.")
+    except WrongStatus as error:
+        messages.error(request, words_of_refused_task_action(error))
+    else:
+        messages.success(request, "Task queued to run again, with all its attempts.")
+    return redirect("task", task_id=found.id)
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(Action.MANAGE_TASKS)
+def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Replay a dead letter with an edited payload."""
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    shown = _task_page_json(redact_payload(found.type.schema, found.payload))
+    form = TaskPayloadForm(request.POST or None, initial={"payload": shown})
+    if form.is_valid() and attempt_task_action(
+        form, lambda: _replay_edited_task(request, member, found, form), field="payload"
+    ):
+        messages.success(request, "Task queued to run again with your payload.")
+        return redirect("task", task_id=found.id)
+    context = {
+        "form": form,
+        "task": found,
+        "row": task_rows_of(member.company.id, [found], database_now())[0],
+        "failures": error_details_of(found.errors[-1:]),
+        "fields": descriptions.describe_task_fields(found.type.schema),
+    }
+    return render(request, "background/edit.html", context, status=422 if form.errors else 200)
+
+
+def _replay_edited_task(
+    request: HttpRequest, member: Member, found: Task, form: TaskPayloadForm
+) -> None:
+    payload = form.cleaned_data["payload"]
+    foreign = ids_not_owned(member.company.id, [(found.type.key, payload)])
+    if foreign:
+        raise foreign[0]
+    dead_letters.edit_and_replay_dead_letter(
+        found.id,
+        payload,
+        actor=actor_of_task_action(member),
+        owner_id=member.company.id,
+        confirmed=not found.type.sensitive or "confirmed" in request.POST,
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@for_members(Action.MANAGE_TASKS)
+def task_discard(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """Ask for confirmation, then discard a dead letter."""
+    member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
+    if request.method == "GET":
+        [row] = task_rows_of(member.company.id, [found], database_now())
+        return render(request, "background/discard.html", {"task": found, "row": row})
+    try:
+        dead_letters.discard_dead_letter(
+            found.id, actor=actor_of_task_action(member), owner_id=member.company.id
+        )
+    except WrongStatus as error:
+        messages.error(request, words_of_refused_task_action(error))
+        return redirect("task", task_id=found.id)
+    messages.success(request, "Task discarded.")
+    return redirect("dead_letters")

@@ -1,0 +1,115 @@
+"""Task types of a company, and the switch to pause each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from pipeline.domain.permissions import Action
+from pipeline.pages.access import (
+    Member,
+    current_member,
+    for_members,
+    member_of_sent_form,
+    require_access,
+)
+from pipeline.pages.work.actions import actor_of_task_action
+from pipeline.pages.work.descriptions import describe_task_limits
+from pipeline.wording.english import count
+from pipeline.work.catalog import (
+    COMPANY_TYPES,
+    CompanyType,
+    catalogued_company_types,
+    stopped_catalogued_types,
+)
+from pipeline.work.tasks import names_of_task_actors
+from tasks import control, registry
+from tasks.stats import owner_depth
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTypeCard:
+    """Task type on its card. `paused_by` is empty unless this company paused it."""
+
+    type: CompanyType
+    limits: str
+    waiting: int
+    paused_by: str
+    is_stopped: bool
+    is_broken: bool
+
+    @property
+    def waiting_words(self) -> str:
+        """Return the number of waiting tasks in words."""
+        return count(self.waiting, "waiting task")
+
+    @property
+    def consequence(self) -> str:
+        """Say what the button does to waiting tasks and to new ones."""
+        if self.paused_by:
+            able = f"{self.waiting_words} can start" if self.waiting else "new tasks can start"
+            return f"If you resume it, {able}."
+        waiting = f"{self.waiting_words} and all new ones" if self.waiting else "new tasks"
+        return f"If you pause it, {waiting} wait until you resume it."
+
+
+@require_safe
+@for_members()
+def task_types(request: HttpRequest) -> HttpResponse:
+    """List every type, and why it is paused if it is."""
+    member = require_access(current_member(request), Action.READ_COMPANY)
+    waiting: Counter[str] = Counter()
+    for (name, _priority), depth in owner_depth(member.company.id).items():
+        waiting[name.partition("@")[0]] += depth
+    paused = control.paused_types_to_control(member.company.id)
+    actors = names_of_task_actors(set(paused.values()))
+    stopped, broken = stopped_catalogued_types(member.company.id)
+    cards = [
+        TaskTypeCard(
+            type=each,
+            limits=", ".join(describe_task_limits(registry.find_registered_type(each.key))) + ".",
+            waiting=waiting[each.key],
+            paused_by=actors[paused[each.key]] if each.key in paused else "",
+            is_stopped=each.key in stopped,
+            is_broken=each.key in broken,
+        )
+        for each in catalogued_company_types()
+    ]
+    return render(request, "background/types.html", {"tab": "types", "types": cards})
+
+
+@require_POST
+@for_members(Action.MANAGE_TASKS)
+def pause_task_type(request: HttpRequest, key: str) -> HttpResponse:
+    """Pause a type for this company."""
+    member, chosen = _requested_task_type(request, key)
+    control.pause(key, actor=actor_of_task_action(member), owner_id=member.company.id)
+    messages.success(
+        request,
+        f"{chosen.title} is paused. Running tasks will finish; new ones wait until you resume.",
+    )
+    return redirect("work_types")
+
+
+@require_POST
+@for_members(Action.MANAGE_TASKS)
+def resume_task_type(request: HttpRequest, key: str) -> HttpResponse:
+    """Resume a type for this company."""
+    member, chosen = _requested_task_type(request, key)
+    control.resume(key, actor=actor_of_task_action(member), owner_id=member.company.id)
+    messages.success(request, f"{chosen.title} has resumed.")
+    return redirect("work_types")
+
+
+def _requested_task_type(request: HttpRequest, key: str) -> tuple[Member, CompanyType]:
+    """Return the member and the type. Raises PermissionDenied, Http404."""
+    member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
+    chosen = COMPANY_TYPES.get(key)
+    if chosen is None:
+        raise Http404
+    return member, chosen

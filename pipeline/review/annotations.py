@@ -1,0 +1,118 @@
+"""Notes, tags, links and the assignee of an application: adding and removing them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.db import transaction
+
+from applicants.models import ERASED_NAME
+from jobs.models import Membership
+from pipeline.domain.errors import ApplicationNotFound, AssigneeNotFound, TooManyAnnotations
+from pipeline.models import (
+    Application,
+    ApplicationAssignee,
+    ApplicationLink,
+    ApplicationNote,
+    ApplicationTag,
+)
+
+security = logging.getLogger("security")
+
+
+MOST_NOTES, MOST_TAGS, MOST_LINKS = 100, 20, 20
+
+
+@contextmanager
+def annotated_application(application_id: UUID) -> Iterator[Application]:
+    """Lock an application's row, so that its limits hold and its person is not erased meanwhile.
+
+    Raises ApplicationNotFound, also if the person has been erased.
+    """
+    with transaction.atomic():
+        found = Application.objects.select_for_update(of=("self",), no_key=True)
+        application = found.exclude(name=ERASED_NAME).filter(id=application_id).first()
+        if application is None:
+            raise ApplicationNotFound
+        yield application
+
+
+def add_note(*, application_id: UUID, text: str, author_id: UUID) -> ApplicationNote:
+    """Add a member's note. Raises ApplicationNotFound, TooManyAnnotations."""
+    with annotated_application(application_id) as application:
+        if application.notes.count() >= MOST_NOTES:
+            raise TooManyAnnotations(limit=MOST_NOTES, things="notes")
+        return application.notes.create(text=text, author_id=author_id)
+
+
+def remove_note(*, application_id: UUID, note_id: int, company_id: UUID, member_id: UUID) -> None:
+    """Remove a note, if it is there. The security log notes that, without the text."""
+    removed, _ = ApplicationNote.objects.filter(application_id=application_id, id=note_id).delete()
+    if removed:
+        ids = {"company": company_id, "member": member_id, "application": application_id}
+        security.info("note.removed", extra={name: str(value) for name, value in ids.items()})
+
+
+def normalised_tag(text: str) -> str:
+    """Return a tag as it is stored: in lower case, with single spaces."""
+    return " ".join(text.lower().split())
+
+
+def add_tag(*, application_id: UUID, word: str) -> ApplicationTag:
+    """Add a tag, normalised. Adding it twice changes nothing.
+
+    Raises ApplicationNotFound, TooManyAnnotations.
+    """
+    word = normalised_tag(word)
+    with annotated_application(application_id) as application:
+        if known := application.tags.filter(word=word).first():
+            return known
+        if application.tags.count() >= MOST_TAGS:
+            raise TooManyAnnotations(limit=MOST_TAGS, things="tags")
+        return application.tags.create(word=word, job_id=application.job_id)
+
+
+def remove_tag(*, application_id: UUID, word: str) -> None:
+    """Remove a tag, if it is there."""
+    ApplicationTag.objects.filter(application_id=application_id, word=word).delete()
+
+
+def add_link(*, application_id: UUID, url: str, label: str) -> ApplicationLink:
+    """Add a link. Raises ApplicationNotFound, TooManyAnnotations."""
+    with annotated_application(application_id) as application:
+        if application.links.count() >= MOST_LINKS:
+            raise TooManyAnnotations(limit=MOST_LINKS, things="links")
+        return application.links.create(url=url, label=label or url[:100])
+
+
+def remove_link(*, application_id: UUID, link_id: int) -> None:
+    """Remove a link, if it is there."""
+    ApplicationLink.objects.filter(application_id=application_id, id=link_id).delete()
+
+
+def assign_application(
+    *, application_id: UUID, company_id: UUID, user_id: UUID | None
+) -> ApplicationAssignee | None:
+    """Assign an application to a member of the company, or with None to nobody.
+
+    Raises AssigneeNotFound if the account is not a member, ApplicationNotFound.
+    """
+    with annotated_application(application_id) as application:
+        if user_id is None:
+            ApplicationAssignee.objects.filter(application=application).delete()
+            return None
+        if not Membership.objects.filter(company_id=company_id, user_id=user_id).exists():
+            raise AssigneeNotFound
+        assigned, _ = ApplicationAssignee.objects.update_or_create(
+            application=application, defaults={"user_id": user_id, "job_id": application.job_id}
+        )
+        return assigned
+
+
+def forget_annotations(application_ids: list[UUID]) -> None:
+    """Remove all notes, tags, links and assignees of applications."""
+    for kind in (ApplicationNote, ApplicationTag, ApplicationLink, ApplicationAssignee):
+        kind._default_manager.filter(application_id__in=application_ids).delete()

@@ -1,0 +1,238 @@
+"""Carrying out a decision when it is due, with a separate move and event for each person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import OperationalError, transaction
+from django.db.models.functions import Now
+
+from jobs.models import Job
+from pipeline.database.instants import database_now
+from pipeline.domain.errors import ClockMoving, DecisionTooLate, JobNotFound, LineError
+from pipeline.domain.states import DECISIONS, MOVES, Actor, ActorKind, Outcome, Reason, Status
+from pipeline.line.write import committed
+from pipeline.models import Application, DecisionItem, PendingDecision
+from pipeline.services.leaving import remove
+from tasks.context import Context
+from tasks.enqueue import enqueue
+from tasks.registry import task_type
+from tasks.retry import Backoff
+
+# The type of the task.
+TASK = "decision.carry_out"
+
+State, Problem = DecisionItem.State, DecisionItem.Problem
+OPEN = (State.WAITING, State.DECIDING)
+
+
+def carry_out_decision(
+    decision_id: UUID, *, after_each: Callable[[int, int], None] = lambda done, total: None
+) -> None:
+    """Decide on the remaining people of a decision, one after the other, each in a transaction.
+
+    People without a seat come first, so that nobody is offered a seat and then decided on as well.
+    Safe to run again and at the same time: the service knows each person's decision by the item's
+    id. People for whom it was undone are left out, and refusals are stored. `after_each` is called
+    with the numbers of people done and in all. Raises django.db.OperationalError if the line is too
+    busy, and ClockMoving; it can then be called again. Must not be called inside a transaction.
+    """
+    decision = PendingDecision.objects.filter(id=decision_id).first()
+    if decision is None:
+        return
+    actor = Actor(ActorKind.COMPANY, decision.decided_by)
+    left = decision.items.filter(state__in=OPEN).select_related("application")
+    items = sorted(
+        left.order_by("number"), key=lambda item: Status(item.application.status).holds_seat
+    )
+    for done, item in enumerate(items, 1):
+        mine = DecisionItem.objects.filter(id=item.id, state__in=OPEN)
+        if not mine.update(state=State.DECIDING):
+            continue  # undone meanwhile
+        try:
+            remove(
+                application_id=item.application_id,
+                outcome=Outcome(decision.outcome),
+                actor=actor,
+                reason=Reason(decision.reason) if decision.reason else None,
+                note=decision.note,
+                request_id=item.id,
+            )
+        except ClockMoving:  # of a sandbox, for a moment
+            mine.update(state=State.WAITING)
+            raise
+        except LineError:
+            mine.update(state=State.REFUSED, problem=DecisionItem.Problem.NOT_POSSIBLE)
+        else:
+            mine.update(state=State.DONE)
+        after_each(done, len(items))
+    finish_carrying_out(decision_id)
+
+
+def give_up_carrying_out(decision_id: UUID) -> None:
+    """Refuse the decisions that could not be carried out, so that people are free for others."""
+    left = DecisionItem.objects.filter(decision_id=decision_id, state__in=OPEN)
+    left.update(state=State.REFUSED, problem=DecisionItem.Problem.SITE)
+    finish_carrying_out(decision_id)
+
+
+@transaction.atomic(durable=True)
+def finish_carrying_out(decision_id: UUID) -> None:
+    """Note that a decision has taken effect wherever it could."""
+    decision = PendingDecision.objects.select_for_update().get(id=decision_id)
+    states = list(decision.items.values_list("state", flat=True))
+    if decision.finished_at is None and not {*OPEN} & {*states}:
+        same = PendingDecision.objects.filter(id=decision_id)
+        same.update(finished_at=Now(), note="", refused=states.count(State.REFUSED))
+
+
+# Making and undoing decisions that take effect some seconds later.
+
+
+# The most people who are decided on within the request, if decisions are not delayed.
+MOST_AT_ONCE = 20
+MOST_PEOPLE = 500
+# Before other work: people are watching the clock.
+PRIORITY = 5
+# How much later a task checks what a request carries out itself, in case that fails.
+RESCUE_AFTER = timedelta(seconds=5)
+
+
+def make_decision(
+    *,
+    decision_id: UUID,
+    job_id: UUID,
+    application_ids: Sequence[UUID],
+    outcome: Outcome,
+    actor: Actor,
+    reason: Reason | None = None,
+    note: str = "",
+) -> PendingDecision:
+    """Store a company's decision on some of a job's applications; a task carries it out when due.
+
+    Until then, no other decision on these people can be made here; the API can still decide.
+    People for whom it is not possible, or for whom another decision is pending, are stored as
+    refused. Applications of other jobs are left out. Making it again under the same id changes
+    nothing. If the site does not delay decisions, a small one has taken effect when this returns,
+    unless the line is too busy: then the task follows. Raises JobNotFound if the id is that of
+    another job's decision. Must not be called inside a transaction.
+    """
+    with transaction.atomic(durable=True):
+        delay = timedelta(seconds=settings.DECISION_UNDO_SECONDS)
+        given = {
+            "job_id": job_id,
+            "outcome": outcome,
+            "reason": reason or "",
+            "note": note,
+            "decided_by": actor.id,
+            "due_at": database_now() + delay,
+        }
+        decision, is_new = PendingDecision.objects.get_or_create(id=decision_id, defaults=given)
+        if decision.job_id != job_id:
+            raise JobNotFound
+        if not is_new:
+            return decision
+        waiting = _store_items_of_made_decision(decision, application_ids[:MOST_PEOPLE])
+        is_delayed = bool(delay) or waiting > MOST_AT_ONCE
+        if waiting:
+            payload = {"decision": str(decision_id)}
+            run_after = decision.due_at if is_delayed else decision.due_at + RESCUE_AFTER
+            enqueue(TASK, payload, run_after=run_after, priority=PRIORITY)
+    if is_delayed and waiting:
+        announce_made_decision(job_id)
+    else:
+        with suppress(OperationalError, ClockMoving):  # the line is too busy; the task follows
+            carry_out_decision(decision_id)
+    decision.refresh_from_db()
+    return decision
+
+
+def _store_items_of_made_decision(
+    decision: PendingDecision, application_ids: Sequence[UUID]
+) -> int:
+    """Store the people in the given order, and return for how many the decision waits."""
+    move = DECISIONS[Outcome(decision.outcome)]
+    people = Application.objects.filter(job_id=decision.job_id, id__in=application_ids)
+    statuses = dict(people.values_list("id", "status"))
+    chosen = [each for each in dict.fromkeys(application_ids) if each in statuses]
+    items = [
+        DecisionItem(decision=decision, application_id=each, number=number)
+        for number, each in enumerate(chosen, 1)
+    ]
+    for item in items:
+        if (Status(statuses[item.application_id]), move) not in MOVES:
+            item.state, item.problem = State.REFUSED, Problem.NOT_POSSIBLE
+    # In one order, so that two decisions on the same people never wait for each other.
+    in_order = sorted(items, key=lambda item: item.application_id)
+    DecisionItem.objects.bulk_create(in_order, ignore_conflicts=True)
+    stored = set(decision.items.values_list("application_id", flat=True))
+    others = [item for item in items if item.application_id not in stored]
+    for item in others:
+        item.state, item.problem = State.REFUSED, Problem.DECIDED
+    DecisionItem.objects.bulk_create(others)
+    return sum(item.state == State.WAITING for item in items)
+
+
+def undo_decision(*, decision_id: UUID, job_id: UUID, actor: Actor) -> int:
+    """Undo a decision for everyone on whom it has not taken effect; return how many.
+
+    Undoing twice returns 0. Raises DecisionTooLate if it has taken effect on everyone.
+    """
+    with transaction.atomic(durable=True):
+        decisions = PendingDecision.objects.select_for_update().filter(job_id=job_id)
+        decision = decisions.filter(id=decision_id).first()
+        if decision is None or (decision.finished_at and not decision.undone_by):
+            raise DecisionTooLate
+        undone = decision.items.filter(state=State.WAITING).update(state=State.UNDONE)
+        if not undone and not decision.undone_by:
+            raise DecisionTooLate
+        decisions.filter(id=decision_id, undone_by=None).update(undone_by=actor.id)
+        if not decision.items.filter(state=State.DECIDING).exists():
+            decisions.filter(id=decision_id, finished_at=None).update(finished_at=Now(), note="")
+    announce_made_decision(job_id)
+    return undone
+
+
+def announce_made_decision(job_id: UUID) -> None:
+    """Tell open pages of a job that a decision on it was made or undone. The log stays as it is."""
+    job = Job.objects.only("company_id", "seq").get(id=job_id)
+    committed.send_robust(
+        sender=None,
+        job_id=job.id,
+        company_id=job.company_id,
+        seq=job.seq,
+        entries=[],
+        wrote_tasks=False,
+    )
+
+
+# Task that carries out a company's decision when it is due.
+
+
+def give_up_decision_in_task(payload: dict[str, Any], _context: Context) -> None:
+    """Refuse the remaining decisions when the last attempt has failed."""
+    give_up_carrying_out(UUID(payload["decision"]))
+
+
+@task_type(
+    key=TASK,
+    urgent=True,
+    timeout_seconds=120,
+    max_attempts=20,
+    backoff=Backoff(base_seconds=1, cap_seconds=30, jitter_seconds=1),
+    on_fail=give_up_decision_in_task,
+    schema={
+        "type": "object",
+        "properties": {"decision": {"type": "string", "format": "uuid"}},
+        "required": ["decision"],
+        "additionalProperties": False,
+    },
+)
+def carry_out_decision_in_task(payload: dict[str, Any], context: Context) -> None:
+    """Carry out a decision, and report the number of people decided on."""
+    carry_out_decision(UUID(payload["decision"]), after_each=context.progress)

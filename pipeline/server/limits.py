@@ -1,0 +1,312 @@
+"""Clients of a process, between which the event loop shares its resources."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import termios
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from fcntl import ioctl
+from functools import cache, lru_cache
+from hashlib import blake2b
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Protocol, cast
+
+from django.conf import settings
+from django.http import parse_cookie
+from django.template.loader import render_to_string
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from pipeline.api import problems
+from pipeline.api.problems import ProblemType
+from pipeline.api.rendering import render_json
+from pipeline.web.addresses import ACCEPTED_CREDENTIAL, network_of_client_address
+from pipeline.web.asgi_types import Message, Receive, Send, asgi_header
+from pipeline.web.middleware import request_id_of_header, transport_security_in_middleware
+from pipeline.web.refusal_log import refusal_log
+from pipeline.web.requests import count_request_metric_without_django
+
+MOST_KNOWN = 10_000
+
+
+class Client(NamedTuple):
+    """Client of one process: a caller whose credential was accepted, else a network address."""
+
+    name: str
+    is_known: bool
+
+
+class Clients:
+    """Recently accepted credentials: keys, tokens and signed-in sessions.
+
+    A request with any other credential counts for its network address, so that invented credentials
+    do not count as separate clients. All sessions of a person are one client.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, str] = OrderedDict()
+
+    def find_client(self, scope: Message) -> Client:
+        """Return a request's client."""
+        credential = _client_credential(scope)
+        if name := self._known.get(credential):
+            self._known.move_to_end(credential)
+            return Client(name, is_known=True)
+        return Client(network_of_client_address((scope.get("client") or ("",))[0]), is_known=False)
+
+    def note_client(self, client: Client, scope: Message, environ: Mapping[str, Any]) -> None:
+        """Remember a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
+        name = environ.get(ACCEPTED_CREDENTIAL)
+        if not name or client == (name, True):
+            return
+        if credential := _client_credential(scope):
+            self._known[credential] = name
+            if len(self._known) > MOST_KNOWN:
+                self._known.popitem(last=False)
+
+
+def _client_credential(scope: Message) -> bytes:
+    """Return a hash of a request's key, token or session, or no bytes without one."""
+    credential = asgi_header(scope, b"authorization")
+    if not credential:
+        cookies = parse_cookie(asgi_header(scope, b"cookie").decode("latin1"))
+        credential = cookies.get(settings.SESSION_COOKIE_NAME, "").encode("latin1", "replace")
+    return blake2b(credential, digest_size=16).digest() if credential else b""
+
+
+# Limits on the connections of one process, in total and per network address.
+
+
+MOST_CONNECTIONS = 4_000
+MOST_PER_ADDRESS = 1_000
+
+
+class ConnectionLimits:
+    """Count of open connections.
+
+    Trusted proxies carry many clients, so they have no limit per address.
+    """
+
+    def __init__(
+        self, *, most: int = MOST_CONNECTIONS, per_address: int = MOST_PER_ADDRESS
+    ) -> None:
+        self.most = most
+        self.per_address = per_address
+        self.proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+        self._open: Counter[str] = Counter()
+
+    def trust(self, proxies: Iterable[IPv4Network | IPv6Network]) -> None:
+        """Exempt these networks from the limit per address."""
+        self.proxies = tuple(proxies)
+
+    def enter(self, peer: str) -> bool:
+        """Count a new connection, and return whether there was room for it."""
+        network = network_of_client_address(peer)
+        is_full = self._open.total() >= self.most
+        speaks_for_many = not peer or _is_connection_from(peer, self.proxies)
+        if is_full or (self._open[network] >= self.per_address and not speaks_for_many):
+            return False
+        self._open[network] += 1
+        return True
+
+    def leave(self, peer: str) -> None:
+        """Count a closed connection."""
+        network = network_of_client_address(peer)
+        self._open[network] -= 1
+        if not self._open[network]:
+            del self._open[network]
+
+
+@lru_cache(maxsize=1_024)
+def _is_connection_from(peer: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
+    try:
+        address = ip_address(peer)
+    except ValueError:
+        return False
+    plain = getattr(address, "ipv4_mapped", None) or address
+    return any(plain in network for network in networks)
+
+
+# Scheme and client address of requests that come through trusted proxies.
+
+
+# The peer of a proxy that connects through a local socket, which has no address.
+_SOCKET = "unix"
+_MAPPED = "::ffff:"
+
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+def behind_proxies(
+    application: Application, proxies: Iterable[IPv4Network | IPv6Network]
+) -> Application:
+    """Return an application that sees the client address and scheme that these proxies saw.
+
+    X-Forwarded-For and X-Forwarded-Proto are read only from these networks, the first one from its
+    end. If there are trusted proxies, one that connects through a socket counts as trusted; without
+    any, nothing is read.
+    """
+    networks = [str(network) for network in proxies]
+    if not networks:
+        return application
+
+    async def with_proxied_address(scope: Message, receive: Receive, send: Send) -> None:
+        if (
+            network_of_client_address(scope["client"][0]) == "unknown"
+        ):  # the proxy wrote something else
+            scope["client"] = scope["peer"]
+        await application(scope, receive, send)
+
+    believing: Any = ProxyHeadersMiddleware(with_proxied_address, [*networks, _SOCKET])  # type: ignore[arg-type]
+
+    async def read_proxy_headers(scope: Message, receive: Receive, send: Send) -> None:
+        host, port = scope.get("client") or ("", 0)
+        plain = host.removeprefix(_MAPPED) if "." in host else host
+        scope["peer"], scope["client"] = (plain, port), (plain or _SOCKET, port)
+        await believing(scope, receive, send)
+
+    return read_proxy_headers
+
+
+# Closing of connections, so that a client that is still sending can read the response.
+
+
+# How long a refused client's remaining bytes are discarded, so that it can read the reason.
+LINGER_SECONDS = 2.0
+MOST_LINGER_BYTES = 10_000_000
+# How long a client may read nothing of its response.
+TAKING_SECONDS = 60.0
+
+
+class Receiver(Protocol):
+    """Protocol of a connection, which knows whether a request is still arriving."""
+
+    @property
+    def is_receiving(self) -> bool:
+        """Tell whether the client is still sending."""
+
+
+class Closing(asyncio.Transport):
+    """Transport that closes so that even a client that is still sending can read the response.
+
+    If a connection is closed while data still arrives, the system resets it and discards the
+    response. So arriving data is read for a while and discarded.
+    """
+
+    def __init__(self, inner: asyncio.Transport, protocol: Receiver) -> None:
+        self._inner = inner
+        self._protocol = protocol
+        self._lingers = False
+        self._thrown_away = 0
+        self._timer: asyncio.TimerHandle | None = None
+        # The most frequent calls bypass this class.
+        for name in ("write", "abort", "get_extra_info", "pause_reading", "resume_reading"):
+            setattr(self, name, getattr(inner, name))
+
+    def is_closing(self) -> bool:
+        """Return whether no more responses will be sent."""
+        return self._lingers or self._inner.is_closing()
+
+    def close(self) -> None:
+        """Close the connection once the client has received the response."""
+        if self.is_closing():
+            return
+        if self._protocol.is_receiving:
+            self._lingers = True
+            self.write = lambda data: None  # type: ignore[method-assign]  # of an answer being made
+            self._inner.write_eof()
+            self._inner.resume_reading()
+            self.unwatch()
+            self._timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.watch)
+        else:
+            self._inner.close()
+            if self._inner.get_write_buffer_size():
+                self.watch()
+
+    def discard_data(self, length: int) -> None:
+        """Discard arriving data, and stop reading if it is too much."""
+        self._thrown_away += length
+        if self._thrown_away > MOST_LINGER_BYTES:
+            self._inner.pause_reading()
+            self.watch()
+
+    def watch(self, left: int = -1, stuck_seconds: float = 0.0) -> None:
+        """Close the connection when everything is sent, or if the client reads nothing.
+
+        `left`: how much was unsent at the last check; nothing was read for `stuck_seconds`.
+        """
+        of_system = b"\0\0\0\0"  # bytes that were written but have not reached the client
+        with suppress(OSError, ValueError):  # the system does not tell
+            of_system = ioctl(self._inner.get_extra_info("socket"), termios.TIOCOUTQ, of_system)
+        now = self._inner.get_write_buffer_size() + int(struct.unpack("i", of_system)[0])
+        stuck_seconds = stuck_seconds + LINGER_SECONDS if now == left else 0.0
+        self.unwatch()
+        if now and stuck_seconds < TAKING_SECONDS:
+            again = asyncio.get_running_loop().call_later
+            self._timer = again(LINGER_SECONDS, self.watch, now, stuck_seconds)
+        else:
+            self._inner.abort()
+
+    def unwatch(self) -> None:
+        """Stop watching the client."""
+        if self._timer:
+            self._timer.cancel()
+
+
+# Refusals that the event loop sends itself, without a thread or the database.
+
+
+TOO_MANY_AT_ONCE = "You have too many requests running at once. Wait for some of them to finish."
+TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
+TOO_MANY_PAGES = "You have opened too many pages. Wait a moment, or sign in."
+OVERLOADED = "Too many requests are waiting right now. Try again in a moment."
+# The same code as a body that cannot be read: the kinds of problems have one each.
+LENGTH_REQUIRED = replace(problems.MALFORMED_REQUEST, status=411)
+# When a client may try again, if the kind of refusal does not say so itself.
+RETRY_SECONDS = 1
+
+
+async def refuse(
+    scope: Message, send: Send, kind: ProblemType, why: str, caller: str = "anonymous"
+) -> None:
+    """Refuse a request, with a problem for API clients, else with a page."""
+    refusal_log.note((scope.get("client") or ("",))[0], kind.status, caller)
+    name = request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1"))
+    if scope["path"].startswith("/api/"):
+        told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
+        told |= {"detail": why, "error": {"code": kind.code, "message": why}}
+        media_type, body = problems.MEDIA_TYPE, render_json(told)
+    else:
+        media_type, body = "text/html; charset=utf-8", _refusal_page(kind)
+    headers = {
+        "Content-Type": media_type,
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "X-Request-ID": name,
+        "Connection": "close",
+    }
+    if kind.status in (429, 503):
+        headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
+    count_request_metric_without_django(scope["method"], "refused", kind.status)
+    await answer_refusal(scope, send, kind.status, headers, body)
+
+
+async def answer_refusal(
+    scope: Message, send: Send, status: int, headers: dict[str, str], body: bytes
+) -> None:
+    """Send a complete response."""
+    said = headers | {"Content-Length": str(len(body))}
+    if policy := transport_security_in_middleware():
+        said["Strict-Transport-Security"] = policy
+    pairs = [(name.lower().encode(), value.encode("latin1")) for name, value in said.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+@cache
+def _refusal_page(kind: ProblemType) -> bytes:
+    return render_to_string("errors/plain.html", {"kind": kind, "request_id": ""}).encode()

@@ -1,0 +1,345 @@
+"""Queue in front of the threads: decides whether a request runs, waits or is refused.
+
+All of it runs in the event loop of one process, so it needs no locks. A client is an accepted
+credential, or else a network address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, ClassVar, TypeVar
+
+from django.conf import settings
+from django.db import Error, connection
+
+from pipeline.database.errors import ClusterError
+
+logger = logging.getLogger(__name__)
+
+
+# The most requests of one client at once, each from its first byte until its response is read.
+PER_CLIENT = 200
+# The most requests that wait for a thread, shared between clients, and how long each may wait.
+MOST_WAITING = 500
+WAIT_SECONDS = 10.0
+# How long a thread may keep the interpreter from others that want it: usually Python's default, as
+# switching costs CPU, but less while heavy requests run. A request of a neighbour needs the
+# interpreter about eight times, and would wait that often.
+SWITCH_SECONDS, HEAVY_SWITCH_SECONDS = 0.005, 0.0005
+
+
+class TooManyAtOnce(Exception):
+    """The client has too many requests at once."""
+
+
+class Overloaded(Exception):
+    """Too many requests wait, most of them this client's, or this one has waited too long."""
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    client: str
+    is_heavy: bool
+    number: int  # in the order of arrival
+    turn: asyncio.Future[None]
+    has_thread: bool = False
+
+
+class RequestQueue:
+    """Queue that shares a process's threads between clients.
+
+    One client leaves a quarter of the threads to the others, and the client with the fewest running
+    requests comes first. Heavy requests may use an eighth of the threads, and each client one of
+    these, so they slow down hardly anything but each other. If too many requests wait, the last one
+    of the client with the most is refused.
+    """
+
+    threads_of_process: ClassVar[int] = 16  # the worker sets it from gunicorn's --threads
+
+    def __init__(
+        self,
+        threads: int,
+        *,
+        per_client: int = PER_CLIENT,
+        most_waiting: int = MOST_WAITING,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        self.threads = threads
+        self.per_client = per_client
+        self.most_waiting = most_waiting
+        self.wait_seconds = wait_seconds
+        self._share = max(1, threads - max(1, threads // 4))
+        self._heavy_share = max(1, threads // 8)
+        self._held: Counter[str] = Counter()
+        self._running: Counter[str] = Counter()
+        self._running_count = 0
+        self._heavy: set[str] = set()
+        # The waiting requests, by client and weight. Among clients with equally few running, the
+        # first is next.
+        self._waiting: dict[tuple[str, bool], deque[_Waiting]] = {}
+        self._waiting_of: Counter[str] = Counter()
+        self._waiting_count = 0
+        self._numbers = itertools.count()
+
+    @contextmanager
+    def admitted(self, client: str) -> Iterator[None]:
+        """Count a client's request while the block runs. Raises TooManyAtOnce, Overloaded.
+
+        Raises Overloaded at once if the request could not even wait, so that no work is spent on
+        it.
+        """
+        if self._held.get(client, 0) >= self.per_client:
+            raise TooManyAtOnce
+        could_run = self._may_run(client, is_heavy=False)
+        is_full = self._waiting_count >= self.most_waiting
+        if is_full and not could_run and self._is_greediest(client):
+            raise Overloaded
+        self._held[client] += 1
+        try:
+            yield
+        finally:
+            _count_down_in_queue(self._held, client)
+
+    async def begin(self, client: str, *, is_heavy: bool) -> None:
+        """Wait for a thread, which `end` returns. Raises Overloaded."""
+        if self._may_run(client, is_heavy):
+            return self._start(client, is_heavy)
+        if self._waiting_count >= self.most_waiting:
+            self._make_room(client)
+        turn = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(client, is_heavy, next(self._numbers), turn)
+        self._waiting.setdefault((client, is_heavy), deque()).append(waiting)
+        self._waiting_of[client] += 1
+        self._waiting_count += 1
+        try:
+            async with asyncio.timeout(self.wait_seconds):
+                await turn
+        except (TimeoutError, asyncio.CancelledError) as stopped:
+            if waiting in self._waiting.get((client, is_heavy), ()):
+                self._leave(waiting)
+            elif waiting.has_thread:  # its turn came at this moment
+                self.end(client, is_heavy=is_heavy)
+            if isinstance(stopped, TimeoutError):
+                raise Overloaded from None
+            raise
+        return None
+
+    def end(self, client: str, *, is_heavy: bool) -> None:
+        """Return a thread, and pass it to a waiting request."""
+        self._running_count -= 1
+        _count_down_in_queue(self._running, client)
+        if is_heavy:
+            self._heavy.discard(client)
+            if not self._heavy:
+                sys.setswitchinterval(SWITCH_SECONDS)
+        while first := self._next():
+            self._leave(first)
+            place = first.client, first.is_heavy
+            if others := self._waiting.pop(place, None):  # they come after other clients' now
+                self._waiting[place] = others
+            self._start(first.client, first.is_heavy)
+            first.has_thread = True
+            first.turn.set_result(None)
+
+    def _next(self) -> _Waiting | None:
+        """Return the request whose turn it is, if one may run: of the client that runs least."""
+        found, fewest = None, self.threads
+        for (client, is_heavy), each in self._waiting.items():
+            running = self._running.get(client, 0)
+            if running < fewest and self._may_run(client, is_heavy):
+                first = next((one for one in each if not one.turn.done()), None)
+                found, fewest = (first, running) if first else (found, fewest)
+                if first and not running:
+                    break
+        return found
+
+    def _make_room(self, client: str) -> None:
+        """Refuse the last request of the client with the most waiting. Raises Overloaded.
+
+        This request itself is refused, unless its client would still have fewer than the other.
+        """
+        if self._is_greediest(client):
+            raise Overloaded
+        greediest = max(self._waiting_of, key=self._waiting_of.__getitem__)
+        lasts = [self._waiting.get((greediest, weight)) for weight in (False, True)]
+        last = max((each[-1] for each in lasts if each), key=lambda each: each.number)
+        self._leave(last)
+        if not last.turn.done():  # otherwise it leaves by itself
+            last.turn.set_exception(Overloaded())
+
+    def _is_greediest(self, client: str) -> bool:
+        """Tell whether no client would have more requests waiting than this one with one more."""
+        return self._waiting_of.get(client, 0) + 1 >= max(self._waiting_of.values(), default=0)
+
+    def _leave(self, waiting: _Waiting) -> None:
+        place = waiting.client, waiting.is_heavy
+        self._waiting[place].remove(waiting)
+        if not self._waiting[place]:
+            del self._waiting[place]
+        _count_down_in_queue(self._waiting_of, waiting.client)
+        self._waiting_count -= 1
+
+    def _may_run(self, client: str, is_heavy: bool) -> bool:
+        if self._running_count >= self.threads or self._running.get(client, 0) >= self._share:
+            return False
+        return not is_heavy or (len(self._heavy) < self._heavy_share and client not in self._heavy)
+
+    def _start(self, client: str, is_heavy: bool) -> None:
+        self._running_count += 1
+        self._running[client] += 1
+        if is_heavy:
+            self._heavy.add(client)
+            sys.setswitchinterval(HEAVY_SWITCH_SECONDS)
+
+
+def _count_down_in_queue(counts: Counter[str], name: str) -> None:
+    counts[name] -= 1
+    if not counts[name]:
+        del counts[name]
+
+
+# Threads for requests, which open their database connections one at a time.
+
+
+Result = TypeVar("Result")
+
+
+class NoThread(Exception):
+    """No thread could be started, and there is none yet."""
+
+
+def open_thread_connection() -> None:
+    """Connect this thread to the database. If that fails, the thread's first request reports it."""
+    with suppress(Error, ClusterError):
+        connection.ensure_connection()
+
+
+class RequestThreads:
+    """Pool of up to `most` threads. Another one starts if all are busy and none is starting.
+
+    A starting thread calls `warm`, because a connection takes several times the CPU of a request.
+    If a crowd started all threads at once, it would wait for all of them; this way, existing
+    threads keep answering. The first thread does not wait for `warm`, so that a process can answer
+    requests that need no database even if there is none.
+    """
+
+    def __init__(self, most: int, warm: Callable[[], None] = open_thread_connection) -> None:
+        self._most = most
+        self._warm = warm
+        self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting = 0  # work that no thread has started yet
+        self._idle = 0
+        self._is_starting = False
+        self.count = 0
+
+    async def call(self, function: Callable[[], Result]) -> Result:
+        """Call a function in a thread, and wait for its result. Raises NoThread.
+
+        asyncio's `run_in_executor` does the same with a second future and its locks, which takes
+        several percent of the CPU of a small request.
+        """
+        loop = asyncio.get_running_loop()
+        called: asyncio.Future[Result] = loop.create_future()
+
+        def call_in_request_thread() -> None:
+            if called.cancelled():  # nobody waits any more
+                return
+            settle: Callable[[Any], None] = called.set_result
+            try:
+                outcome: Any = function()
+            except BaseException as error:
+                outcome, settle = error, called.set_exception
+            with suppress(RuntimeError):  # the loop has been closed
+                loop.call_soon_threadsafe(
+                    _finish_thread_call_unless_cancelled, called, settle, outcome
+                )
+
+        self.begin(call_in_request_thread)
+        return await called
+
+    def begin(self, work: Callable[[], None]) -> None:
+        """Have a thread do work that raises nothing. Raises NoThread."""
+        with self._lock:
+            self._waiting += 1
+            self._start_if_needed()
+            if not self.count:
+                self._waiting -= 1
+                raise NoThread
+        self._work.put(work)
+
+    def _start_if_needed(self) -> None:
+        enough = self._idle >= self._waiting or self.count >= self._most
+        if enough or self._is_starting:
+            return
+        name = f"request_{self.count + 1}"
+        thread = threading.Thread(
+            target=self._answer, args=[self.count == 0], name=name, daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # the system has none left; the next request tries again
+            logger.exception("A thread for requests could not be started")
+        else:
+            self._is_starting = True
+            self.count += 1
+
+    def _answer(self, is_first: bool) -> None:
+        if not is_first:
+            try:
+                self._warm()
+            except Exception:
+                logger.exception("A thread for requests could not be prepared")
+        with self._lock:
+            self._is_starting = False
+            self._idle += 1
+            self._start_if_needed()
+        while True:
+            work = self._work.get()
+            with self._lock:
+                self._idle -= 1
+                self._waiting -= 1
+            work()
+            with self._lock:
+                self._idle += 1
+
+
+def _finish_thread_call_unless_cancelled(
+    called: asyncio.Future[Any], settle: Callable[[Any], None], outcome: Any
+) -> None:
+    if not called.cancelled():
+        settle(outcome)
+
+
+# Database connections of a web server's requests: their time limit, and their pooler if any.
+
+
+NO_LIMIT = "-c statement_timeout=0"
+
+
+def limit_request_statements() -> None:
+    """Limit every statement of this process. Call this before its first connection.
+
+    The limit is a start-up option, so it costs no round trip. Work that may take longer lifts it in
+    its own transaction (see `pipeline.database.statement_time`). A pooler in transaction mode
+    accepts no start-up options: there the limits are set on its own connections or on the role.
+    """
+    limit = f"-c statement_timeout={settings.STATEMENT_SECONDS * 1_000}"
+    for database in settings.DATABASES.values():
+        options = database["OPTIONS"]
+        options["options"] = f"{limit} {options['options'].replace(NO_LIMIT, '')}"
+    if settings.POOLED_DATABASE:
+        usual = settings.DATABASES["default"]
+        settings.DIRECT_DATABASE = deepcopy(usual)
+        usual.update(settings.POOLED_DATABASE)
+        usual["OPTIONS"].pop("options")

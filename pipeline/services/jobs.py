@@ -1,0 +1,470 @@
+"""Life cycle of a job: create, open, pause, resume and close it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import accumulate
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Value
+from django.db.models.functions import Lower
+from uuid_utils.compat import uuid7
+
+from jobs.models import MAX_CAPACITY, Company, Job, JobPosting, JobStatus, Retention
+from jobs.policies import Policy
+from jobs.time_zones import known_time_zones
+from pipeline.domain.draw import check_draw_time
+from pipeline.domain.errors import (
+    ApplicationNotFound,
+    IllegalJobMove,
+    IllegalMove,
+    JobNotFound,
+    PlannedSeatsNotFound,
+    PlanRefused,
+    SandboxFull,
+    StaleVersion,
+    TooManyPlannedSeats,
+)
+from pipeline.domain.states import JOB_MOVES, Actor, EventType, Status
+from pipeline.line.clock import hold_company_clock
+from pipeline.line.event_log import GENESIS
+from pipeline.line.lock import line_transaction, lock_job
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.moves import make_job_move
+from pipeline.line.settle import fill_seats, settle_due
+from pipeline.line.write import write
+from pipeline.models import (
+    BY_LOT,
+    MOST_TIMES,
+    Application,
+    ChangeKind,
+    JobReference,
+    JobTemplate,
+    PlannedSeats,
+    SavedView,
+)
+from pipeline.services.changes import record_application_changes, record_change
+from pipeline.services.joining import write_reference
+
+security = logging.getLogger("security")
+
+
+MOST_SANDBOX_JOBS = 20
+SANDBOX_FULL = f"A sandbox can have {MOST_SANDBOX_JOBS} jobs, closed ones included."
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """Text that people read about a job."""
+
+    title: str
+    description: str = ""
+    location: str = ""
+
+
+def check_room_to_create_job(company_id: UUID, job_id: UUID | None) -> None:
+    """Check that a sandbox can have another job, or has this one already. Raises SandboxFull."""
+    own = Job.objects.filter(company_id=company_id, posting__isnull=False)
+    if own.exclude(id=job_id or company_id).count() >= MOST_SANDBOX_JOBS:
+        raise SandboxFull(why=SANDBOX_FULL)
+
+
+@transaction.atomic(durable=True)
+def create_job(
+    *,
+    company_id: UUID,
+    posting: Posting,
+    capacity: int,
+    policy: Policy,
+    actor: Actor,
+    open_now: bool = True,
+    draw_at: datetime | None = None,
+    job_id: UUID | None = None,
+    reference: Mapping[str, Any] | None = None,
+) -> UUID:
+    """Create a job, as a draft or open, and return its id. The log starts with JOB_CREATED.
+
+    `job_id`: the id of the new job. If a job with that id already exists, nothing happens.
+    `draw_at`: until then people only join, and then their order is drawn by lot.
+    `reference`: the company's own `external_id` and `metadata`. Raises DrawRefused, ExternalIdTaken
+    and SandboxFull.
+    """
+    clock = hold_company_clock(company_id)
+    if clock.is_test:
+        check_room_to_create_job(company_id, job_id)
+    check_draw_time(draw_at, clock.now)
+    fields = {
+        "company_id": company_id,
+        "is_test": clock.is_test,
+        "clock_offset_seconds": clock.offset_seconds,
+        "capacity": capacity,
+        "draw_at": draw_at,
+        "chain_head": GENESIS,
+        "last_event_at": clock.now,
+        "created_at": clock.now,
+        **policy.values(),
+    }
+    if job_id is None:
+        row = Job.objects.create(**fields)
+    else:
+        row, is_new = Job.objects.get_or_create(id=job_id, defaults=fields)
+        if not is_new:
+            return row.id
+    JobPosting.objects.create(job=row, **asdict(posting), updated_at=clock.now)
+    if reference:
+        write_reference(JobReference(job=row, company_id=company_id, **reference), reference)
+    job = lock_job(row.id)
+    make_job_move(job, EventType.JOB_CREATED, actor=actor, statuses=(None, job.status))
+    if open_now:
+        _change_lifecycle_status(job, JobStatus.OPEN, actor)
+    write(job, commit=True)
+    return job.id
+
+
+@line_transaction
+def open_job(*, job_id: UUID, actor: Actor) -> None:
+    """Open a draft or resume a paused job. Free seats go to the next in line before this returns.
+
+    An open job stays as it is. Raises IllegalJobMove if the job is closed, JobNotFound.
+    """
+    _change_job_lifecycle(job_id, JobStatus.OPEN, actor)
+
+
+@line_transaction
+def pause_job(*, job_id: UUID, actor: Actor) -> None:
+    """Pause a job: it takes no applications and promotes nobody, but deadlines still run.
+
+    A paused job stays as it is. Raises IllegalJobMove if the job is a draft or closed, JobNotFound.
+    """
+    _change_job_lifecycle(job_id, JobStatus.PAUSED, actor)
+
+
+@line_transaction
+def close_job(*, job_id: UUID, actor: Actor) -> None:
+    """Close a job immediately and finally.
+
+    The decay worker then closes out waiting and pending people. Planned seats are deleted.
+
+    A closed job stays as it is. Raises IllegalJobMove if the job is a draft, JobNotFound.
+    """
+    _change_job_lifecycle(job_id, JobStatus.CLOSED, actor)
+
+
+def _change_job_lifecycle(job_id: UUID, to: JobStatus, actor: Actor) -> None:
+    job = lock_job(job_id)
+    settle_due(job, only_ends=to is JobStatus.CLOSED)
+    if job.status is not to:
+        _change_lifecycle_status(job, to, actor)
+        write(job, commit=True)
+
+
+def _change_lifecycle_status(job: LockedJob, to: JobStatus, actor: Actor) -> None:
+    before = job.status
+    is_deleted = before is JobStatus.DRAFT and not JobPosting.objects.filter(job_id=job.id).exists()
+    if is_deleted:
+        raise JobNotFound
+    event = JOB_MOVES.get((before.value, to.value))
+    if event is None:
+        raise IllegalJobMove(status=before.value, verb=to.value)
+    job.status = to
+    if to is JobStatus.CLOSED:
+        job.closed_at = job.now
+        job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
+        PlannedSeats.objects.filter(job_id=job.id).delete()
+    elif before is JobStatus.DRAFT:
+        job.opened_at = job.now
+        if job.draw_at is not None:
+            check_draw_time(job.draw_at, job.now)
+            job.note_due(job.draw_at)
+    entry = make_job_move(job, event, actor=actor, statuses=(before, to))
+    fill_seats(job, cause_seq=entry.seq)
+
+
+# Edit of a job's posting, reference, capacity and policy.
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Version of a job that a reader has seen: the log's last seq and the posting's version."""
+
+    seq: int
+    posting: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobChanges:
+    """New values for a job. Fields that are not named stay as they are."""
+
+    capacity: int | None = None
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    posting: Mapping[str, str] = field(default_factory=dict)
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    draw_at: datetime | None = None
+
+
+@line_transaction
+def update_job(
+    *, job_id: UUID, changes: JobChanges, actor: Actor, seen: Version | None = None
+) -> None:
+    """Change a job's posting, reference, capacity and policy, all or nothing.
+
+    Extra seats go to the next in line before this returns. Fewer seats evict nobody: the job
+    drains. Running deadlines, tickets and cool-downs stay. With `seen`, raises StaleVersion if the
+    job has changed since. Raises IllegalJobMove for a closed job's capacity or policy, and for a
+    draw unless the job is a draft; DrawRefused, JobNotFound, ExternalIdTaken, and ValueError if a
+    policy value is out of range.
+    """
+    job = lock_job(job_id)
+    posting = JobPosting.objects.filter(job_id=job.id).values_list("version", flat=True).first()
+    if posting is None:  # a deleted draft
+        raise JobNotFound
+    if seen and seen != Version(job.seq, posting):
+        raise StaleVersion
+    settle_due(job)
+    if job.status is JobStatus.CLOSED and (changes.capacity or changes.policy):
+        raise IllegalJobMove(status=job.status.value, verb="change capacity or policy")
+    draw_at = _draw_time_after_update(changes, job)  # before anything is written: a refusal commits
+    if changes.reference:
+        row = JobReference(job_id=job.id, company_id=job.company_id, **changes.reference)
+        write_reference(row, changes.reference)
+    policy = replace(job.policy, **changes.policy)
+    if (policy, draw_at) != (job.policy, job.draw_at):
+        job.draw_at = draw_at
+        job.policy = policy
+        job.policy_version += 1
+        make_job_move(job, EventType.POLICY_CHANGED, actor=actor)
+    if changes.capacity is not None and changes.capacity != job.capacity:
+        job.capacity = changes.capacity
+        entry = make_job_move(job, EventType.CAPACITY_CHANGED, actor=actor)
+        fill_seats(job, cause_seq=entry.seq)
+    if changes.posting or changes.reference:
+        JobPosting.objects.filter(job_id=job.id).update(
+            **changes.posting, version=F("version") + 1, updated_at=job.now
+        )
+        record_change(ChangeKind.JOB_CHANGED, company_id=job.company_id, job_id=job.id)
+    write(job, commit=True)
+
+
+def _draw_time_after_update(changes: JobChanges, job: LockedJob) -> datetime | None:
+    """Return the time of the job's draw after the changes. Only a draft's can change."""
+    if changes.draw_at is None or changes.draw_at == job.draw_at:
+        return job.draw_at
+    if job.status is not JobStatus.DRAFT or job.draw_at is None:
+        raise IllegalJobMove(status=job.status.value, verb="change the draw")
+    check_draw_time(changes.draw_at, job.now)
+    return changes.draw_at
+
+
+# Change of the name given with an application.
+
+
+@transaction.atomic
+def rename(*, application_id: UUID, name: str) -> Application:
+    """Change the name under which the company knows an application. The log holds no names.
+
+    Someone else may have applied with the address, so its owner may correct the name. An erased
+    person has no live application, so an erased name cannot return. Raises IllegalMove if the
+    application has ended, ApplicationNotFound.
+    """
+    found = Application.objects.filter(id=application_id)
+    if not found.exclude(status=Status.INACTIVE).update(name=name):
+        if not found.exists():
+            raise ApplicationNotFound
+        raise IllegalMove(status=Status.INACTIVE, move="RENAME")
+    record_application_changes(ChangeKind.APPLICATION_CHANGED, [application_id])
+    return found.get()
+
+
+# Deletion of a job that was never opened.
+
+
+@transaction.atomic(durable=True)
+def delete_draft(*, job_id: UUID, actor: Actor) -> None:
+    """Delete a draft: its texts and everything that the company attached to it.
+
+    The job's row and its log stay, as the log is append-only: ids and numbers, no text. They still
+    verify, but nobody can read, change or open a job without a posting. Raises IllegalJobMove if
+    the job has ever been opened, JobNotFound.
+    """
+    job = lock_job(job_id)
+    if job.status is not JobStatus.DRAFT:
+        raise IllegalJobMove(status=job.status.value, verb="DELETE")
+    for texts in (SavedView, JobReference, Retention, PlannedSeats):
+        texts.objects.filter(job_id=job_id).delete()
+    deleted, _ = JobPosting.objects.filter(job_id=job_id).delete()
+    if not deleted:
+        raise JobNotFound
+    record_change(ChangeKind.JOB_DELETED, company_id=job.company_id, job_id=job_id)
+    ids = {"company": str(job.company_id), "job": str(job_id), "actor": str(actor.id)}
+    security.info("draft.deleted", extra=ids)
+
+
+# Templates for new jobs: keep a job's settings under a name, rename and delete them. They change no
+# line. The company's row is locked while a name is given, so that the limit and the names hold for
+# people who do so at the same time.
+
+
+MOST_TEMPLATES = 50
+
+
+class TemplateRefused(ValueError):
+    """The template's name is taken, or the company has as many as it can have."""
+
+
+@transaction.atomic
+def keep_job_template(*, job: Job, name: str) -> JobTemplate:
+    """Keep a job's posting, number of seats and rules under a name. Raises TemplateRefused."""
+    templates = _lock_templates(job.company_id)
+    if templates >= MOST_TEMPLATES:
+        why = f"Your company has {MOST_TEMPLATES} templates. Delete one that is not needed."
+        raise TemplateRefused(why)
+    row = JobTemplate(
+        company_id=job.company_id,
+        name=_require_free_template_name(job.company_id, name),
+        title=job.posting.title,
+        description=job.posting.description,
+        location=job.posting.location,
+        capacity=job.capacity,
+        rules=job.policy.values() | {BY_LOT: job.draw_at is not None},
+    )
+    row.save(force_insert=True)
+    return row
+
+
+@transaction.atomic
+def rename_job_template(*, template: JobTemplate, name: str) -> None:
+    """Give a template another name. A deleted one stays deleted. Raises TemplateRefused."""
+    _lock_templates(template.company_id)
+    free = _require_free_template_name(template.company_id, name, apart_from=template.id)
+    JobTemplate.objects.filter(id=template.id).update(name=free)
+
+
+def delete_job_template(*, template: JobTemplate) -> None:
+    """Delete a template, if it is there. Jobs made from it stay as they are."""
+    JobTemplate.objects.filter(id=template.id).delete()
+
+
+def _lock_templates(company_id: UUID) -> int:
+    """Block other changes to the company's template names; return how many templates it has."""
+    Company.objects.select_for_update(no_key=True).get(id=company_id)
+    return JobTemplate.objects.filter(company_id=company_id).count()
+
+
+def _require_free_template_name(
+    company_id: UUID, name: str, *, apart_from: UUID | None = None
+) -> str:
+    """Return the name with single spaces.
+
+    Raises TemplateRefused if it is taken in any letter case.
+    """
+    name = " ".join(name.split())
+    ours = JobTemplate.objects.filter(company_id=company_id)
+    ours = ours.exclude(id=apart_from) if apart_from else ours
+    if ours.alias(lower=Lower("name")).filter(lower=Lower(Value(name))).exists():
+        raise TemplateRefused(f"Your company already has a template “{name}”. Enter another name.")
+    return name
+
+
+# Plan of seats that open or close at a time, once or weekly.
+
+
+MOST_PLANS = 20
+LONGEST_AHEAD = timedelta(days=731)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatPlan:
+    """Seats that open, or close if negative, at `first_at` and then weekly, `times` times in all.
+
+    The weeks are counted in `zone`, so that the local time stays the same.
+    """
+
+    seats: int
+    first_at: datetime
+    zone: str = "UTC"
+    times: int = 1
+
+    def check(self, now: datetime) -> None:
+        """Check the values of a plan that is made at `now`. Raises PlanRefused."""
+        why = ""
+        if not self.seats or abs(self.seats) > MAX_CAPACITY:
+            why = f"Plan 1 to {MAX_CAPACITY:,} seats, or a negative number to close."
+        elif not now < self.first_at <= now + LONGEST_AHEAD:
+            why = "The first time must be in the future, at most two years ahead."
+        elif not 1 <= self.times <= MOST_TIMES:
+            why = f"Plan 1 to {MOST_TIMES} times."
+        elif self.zone not in known_time_zones():
+            why = "There is no such time zone."
+        if why:
+            raise PlanRefused(why=why)
+
+
+@line_transaction
+def plan_seats(
+    *, job_id: UUID, plan: SeatPlan, actor: Actor, planned_id: UUID | None = None
+) -> PlannedSeats:
+    """Plan a change of a job's number of seats, which the settlement then carries out once.
+
+    `planned_id`: the id of the new row; if it exists, it is returned as it is. Raises JobNotFound,
+    also for a deleted draft, IllegalJobMove for a closed job, TooManyPlannedSeats, and PlanRefused
+    if a value is out of range or the plans together would leave the limits of a job's seats.
+    """
+    job = lock_job(job_id)
+    if not JobPosting.objects.filter(job_id=job.id).exists():  # a deleted draft
+        raise JobNotFound
+    settle_due(job)
+    plans = list(PlannedSeats.objects.filter(job_id=job.id))
+    for known in plans:
+        if known.id == planned_id:
+            return known
+    if job.status is JobStatus.CLOSED:
+        raise IllegalJobMove(status=job.status.value, verb="plan seats")
+    if len(plans) >= MOST_PLANS:
+        raise TooManyPlannedSeats(limit=MOST_PLANS)
+    plan.check(job.now)
+    row = PlannedSeats(
+        id=planned_id or uuid7(), job_id=job.id, next_at=plan.first_at, **asdict(plan)
+    )
+    changes = sorted(
+        (each.time_of(number), each.id, each.seats)
+        for each in (*plans, row)
+        for number in range(each.done, each.times)
+    )
+    totals = accumulate((seats for *_, seats in changes), initial=job.capacity)
+    if not all(1 <= total <= MAX_CAPACITY for total in totals):
+        raise PlanRefused(
+            why=f"With all its plans, the job must always have 1 to {MAX_CAPACITY:,} seats."
+        )
+    row.save(force_insert=True)
+    record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)
+    job.note_due(row.next_at)
+    write(job, commit=True)
+    ids = {"company": job.company_id, "job": job.id, "actor": actor.id, "planned_seats": row.id}
+    facts = {name: str(value) for name, value in ids.items()}
+    security.info("seats.planned", extra=facts | {"seats": row.seats, "times": row.times})
+    return row
+
+
+# Cancellation of planned seats.
+
+
+@line_transaction
+def cancel_seats(*, job_id: UUID, planned_id: UUID, actor: Actor) -> None:
+    """Cancel a plan's coming changes. Changes that are due are carried out first, and stay.
+
+    Raises JobNotFound, and PlannedSeatsNotFound if the plan has no changes left.
+    """
+    job = lock_job(job_id)
+    settle_due(job, only_ends=True)
+    deleted, _ = PlannedSeats.objects.filter(job_id=job.id, id=planned_id).delete()
+    if not deleted:
+        raise PlannedSeatsNotFound
+    record_change(ChangeKind.PLANNED_SEATS_CHANGED, company_id=job.company_id, job_id=job.id)
+    write(job, commit=True)
+    ids = {"company": job.company_id, "job": job.id, "actor": actor.id, "planned_seats": planned_id}
+    security.info("seats.cancelled", extra={name: str(value) for name, value in ids.items()})

@@ -1,0 +1,337 @@
+"""Verification of applications whose person has proved the address."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, OperationalError, connection, transaction
+from uuid_utils.compat import uuid7
+
+from applicants.codes import IGNORE, Requester, send_code
+from applicants.models import ERASED_NAME
+from applicants.people import find_or_create_applicant
+from jobs.models import JobStatus
+from pipeline.domain.errors import (
+    AlreadyApplied,
+    AlreadyDecided,
+    ApplicantNotFound,
+    ExternalIdTaken,
+    IllegalMove,
+    JobNotOpen,
+    LineError,
+    PersonErased,
+)
+from pipeline.domain.states import Actor, ActorKind, Status
+from pipeline.line.admission import admit, admit_as_verified
+from pipeline.line.lock import (
+    LockedPeople,
+    line_transaction,
+    lock_and_read_people,
+    lock_job_for,
+    lock_job_of,
+)
+from pipeline.line.locked_job import LockedJob
+from pipeline.line.settle import settle_due
+from pipeline.line.turns import Turn, Turns
+from pipeline.line.write import write
+from pipeline.models import Application, ApplicationReference, ChangeKind, Reference
+from pipeline.selectors.jobs import JobFacts
+from pipeline.services.changes import record_application_changes
+from tasks.advisory_locks import EXTERNAL_IDS
+
+logger = logging.getLogger(__name__)
+
+
+# The largest number of applications that one proof of an address verifies, newest first.
+MOST_AT_ONCE = 100
+
+
+@line_transaction
+def verify(*, application_id: UUID, actor: Actor) -> Application:
+    """Make an application eligible at its current place.
+
+    A free seat is offered before this returns.
+
+    Verifying twice is harmless. Raises IllegalMove if the application has ended unverified,
+    ApplicationNotFound.
+    """
+    job = lock_job_of(application_id)
+    settle_due(job)
+    application = job.application(application_id)
+    if not application.is_verified:
+        admit_as_verified(job, application, actor=actor)
+        write(job, commit=True)
+    return application
+
+
+def verify_applications_of(applicant_id: UUID) -> int:
+    """Verify the applications of a person who has just proved the address, and return the number.
+
+    Applications in lines that are too busy are skipped. The person can verify them on their pages.
+    """
+    theirs = Application.objects.filter(applicant_id=applicant_id, status=Status.WAITLIST)
+    unverified = theirs.filter(verify_by__isnull=False).order_by("-id")
+    verified = 0
+    for application_id in list(unverified.values_list("id", flat=True)[:MOST_AT_ONCE]):
+        try:
+            verify(application_id=application_id, actor=Actor(ActorKind.APPLICANT, applicant_id))
+            verified += 1
+        except IllegalMove:  # it has just ended
+            continue
+        except OperationalError:
+            logger.warning("Application %s was not verified: its line is busy", application_id)
+    return verified
+
+
+# A company's own id and texts on its jobs and applications.
+
+
+# Always in the same order, whatever the order of the ids.
+_HOLD = """
+SELECT pg_advisory_xact_lock(%s, id)
+FROM (SELECT DISTINCT hashtext(id) AS id FROM unnest(%s::text[]) id ORDER BY id) ordered
+"""
+
+
+@transaction.atomic(durable=True)
+def change_application_reference(
+    *, company_id: UUID, application_id: UUID, changes: Mapping[str, Any]
+) -> None:
+    """Change what the company attached to an application: `external_id`, `metadata` or both.
+
+    Neither concerns the line, so this does not lock the job and logs nothing; copies learn of it
+    as a change. Raises ExternalIdTaken, and PersonErased, since either may name the person.
+    """
+    if changes:
+        # An erasure, also at the end of the retention, changes this row first: one of the two waits
+        # for the other.
+        held = Application.objects.select_for_update(no_key=True).only("name")
+        if held.get(id=application_id).name == ERASED_NAME:
+            raise PersonErased
+        row = ApplicationReference(application_id=application_id, company_id=company_id, **changes)
+        write_reference(row, changes)
+        record_application_changes(ChangeKind.APPLICATION_CHANGED, [application_id])
+
+
+def lock_external_ids_of_references(external_ids: Collection[str]) -> None:
+    """Hold several ids until the transaction ends, before they are written in any order.
+
+    Without this, two transactions that write the same two ids in opposite orders would each wait
+    for the other.
+    """
+    if len(external_ids) > 1:
+        with connection.cursor() as cursor:
+            cursor.execute(_HOLD, [EXTERNAL_IDS, list(external_ids)])
+
+
+def write_reference(row: Reference, named: Mapping[str, Any]) -> None:
+    """Write a reference, or the named fields of one that exists already.
+
+    The index on a company's ids decides, even between two simultaneous changes: the later one
+    waits for the earlier one's commit. Raises ExternalIdTaken; the caller's transaction can
+    continue.
+    """
+    rows: Any = row._meta.default_manager
+    try:
+        with transaction.atomic():
+            rows.bulk_create(
+                [row], update_conflicts=True, unique_fields=["pk"], update_fields=list(named)
+            )
+    except IntegrityError:
+        same = {"company_id": row.company_id, "external_id": row.external_id}
+        holder = rows.filter(**same).values_list("pk", flat=True).first()
+        if holder is None:
+            raise
+        raise ExternalIdTaken(
+            kind=row.kind, external_id=row.external_id, existing_id=holder
+        ) from None
+
+
+# Application to a job.
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Request of a person, known by an id or an address, to join a line."""
+
+    person: UUID | str
+    name: str
+    actor: Actor
+    verified: bool
+    application_id: UUID | None
+    reference: Mapping[str, Any] | None
+
+
+def apply(
+    *,
+    job_id: UUID,
+    applicant_id: UUID | None = None,
+    email: str = "",
+    name: str,
+    actor: Actor,
+    verified: bool = True,
+    application_id: UUID | None = None,
+    reference: Mapping[str, Any] | None = None,
+) -> Application:
+    """Admit a person to a job's line: to a seat if one is free for them, or else to the back.
+
+    The person has an `applicant_id`, or an `email` as `checked_address` returns it. An unknown
+    address becomes an applicant. Threads of this process that apply to the same job at once share a
+    transaction (`pipeline.line.turns`).
+
+    `verified`: the person has proved their address, or the company itself submits them. Anyone
+    else only keeps a place in line. An unverified application with their address is taken over: it
+    is verified, keeps its place, gets the new name and is returned. Misses of earlier applications
+    still count.
+
+    `application_id`: the id of the new application, derived from an Idempotency-Key. If the person
+    already has an application with that id, it is returned and nothing else happens.
+
+    `reference`: the company's own `external_id` and `metadata` for the application. Raises
+    JobNotFound, ApplicantNotFound, JobNotOpen, DrawFull, AlreadyApplied, AlreadyDecided,
+    ExternalIdTaken.
+    """
+    return _turns.take_turn(
+        job_id, Request(applicant_id or email, name, actor, verified, application_id, reference)
+    )
+
+
+def _apply_all(job_id: UUID, turns: Sequence[Turn[Request, Application]]) -> None:
+    """Admit people in the order of their turns, in one transaction that keeps its settlement."""
+    requests = [turn.request for turn in turns]
+    ids = {request.person for request in requests if isinstance(request.person, UUID)}
+    emails = {request.person for request in requests if isinstance(request.person, str)}
+    repeated = [request.application_id for request in requests if request.application_id]
+    with transaction.atomic(durable=True):
+        job, people = lock_job_for(
+            job_id, applicant_ids=ids, emails=emails, application_ids=repeated
+        )
+        before = job.seq
+        settle_due(job)
+        if job.seq > before:
+            people = lock_and_read_people(job, applicant_ids=ids, emails=emails)
+        references = [request.reference for request in requests if request.reference]
+        lock_external_ids_of_references(
+            [each["external_id"] for each in references if each.get("external_id")]
+        )
+        for turn in turns:
+            try:
+                turn.result = _apply_one(job, people, turn.request)
+            except LineError as error:
+                turn.error = error
+        if job.entries:
+            write(job, commit=True)
+
+
+def _apply_one(job: LockedJob, people: LockedPeople, request: Request) -> Application:
+    person = people.locked_person(request.person)
+    earlier = job.people.get(request.application_id) if request.application_id else None
+    if earlier and earlier.applicant_id != person.id:
+        # One row would be written, and both people told that it is theirs.
+        raise ValueError("two people were given one application id")
+    if earlier:
+        return earlier
+    application_id = request.application_id or uuid7()
+    taken_over = person.history.unverified if request.verified else None
+    # A refusal undoes the reference, and nothing in the line: `admit` moves nobody before it.
+    with transaction.atomic() if request.reference else nullcontext():
+        if request.reference:
+            row = ApplicationReference(
+                application_id=taken_over or application_id,
+                company_id=job.company_id,
+                **request.reference,
+            )
+            write_reference(row, request.reference)
+        application = admit(
+            job,
+            person.history,
+            applicant_id=person.id,
+            name=request.name,
+            actor=request.actor,
+            verified=request.verified,
+            application_id=application_id,
+        )
+    job.attach(application)
+    unverified = None if application.is_verified else application.id
+    person.history = replace(person.history, live=application.id, unverified=unverified)
+    return application
+
+
+_turns = Turns(_apply_all)
+
+
+# Application to a job with an address that is not proved yet.
+
+
+SUBJECT = "Your code for “{title}”"
+APPLIED = (
+    "Someone, probably you, applied for “{title}” with this address. Enter the code where"
+    " you applied, or sign in with this address. Your place in line is safe, but we can’t offer"
+    " you a seat until you verify this address. If you don’t do so within 24 hours, the"
+    " application ends."
+)
+NOT_YOU = (
+    "If it was not you, ignore this email. The application holds no seat and ends on its own "
+    "within 24 hours. It does not count if you apply to this job yourself. To end it at once, sign"
+    " in with this address and withdraw it."
+)
+APPLIED_BEFORE = (
+    "Someone, probably you, applied for “{title}” with this address. This address already has "
+    "an open application, which keeps its place. Enter the code where you applied to"
+    " see it."
+)
+DECIDED_BEFORE = (
+    "Someone, probably you, applied for “{title}” with this address. The company has decided on an"
+    " earlier application from it, so only the company can add you again. Enter the code where you"
+    " applied to see that application."
+)
+
+
+def apply_unverified(
+    *,
+    job: JobFacts,
+    name: str,
+    email: str,
+    requester: Requester,
+    application_id: UUID | None = None,
+) -> None:
+    """Admit a person whose address is not proved to a job's line, and email a code to the address.
+
+    Even if a seat is free, the application waits until the person proves the address. Only the
+    email mentions an earlier application. `application_id` as in `apply`, `requester` as in
+    `send_code`. Raises JobNotOpen, DrawFull, JobNotFound.
+    """
+    if job.status != JobStatus.OPEN:
+        raise JobNotOpen(status=job.status)  # before any of the person's data is stored
+    person = find_or_create_applicant(email)
+    about, if_not_you = APPLIED, NOT_YOU
+    try:
+        apply(
+            job_id=job.id,
+            applicant_id=person.id,
+            name=name,
+            actor=Actor(ActorKind.APPLICANT, person.id),
+            verified=False,
+            application_id=application_id,
+        )
+    except AlreadyApplied:
+        about, if_not_you = APPLIED_BEFORE, IGNORE
+    except AlreadyDecided:
+        about, if_not_you = DECIDED_BEFORE, IGNORE
+    except ApplicantNotFound:  # erased meanwhile; the address now belongs to a new person
+        apply_unverified(
+            job=job, name=name, email=email, requester=requester, application_id=application_id
+        )
+        return
+    send_code(
+        person.email,
+        by=requester,
+        subject=SUBJECT.format(title=job.title),
+        about=about.format(title=job.title),
+        if_not_you=if_not_you,
+    )

@@ -1,0 +1,443 @@
+"""Words about how an application ended, for its applicant: one table. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from jobs.models import JobStatus
+from pipeline.domain.contests import REASONS_OF, ContestAnswer, ContestReason
+from pipeline.domain.states import (
+    CHOSEN_REASONS,
+    VIA_KEY,
+    ActorKind,
+    EventType,
+    Outcome,
+    Reason,
+    ReinstatementReason,
+    Status,
+)
+from pipeline.wording.english import capitalized
+
+
+class EndingWords(NamedTuple):
+    """An outcome as the applicant reads it: a headline, and what they can do now."""
+
+    headline: str
+    advice: str
+
+
+ENDING_WORDS: dict[Outcome, EndingWords] = {
+    Outcome.WITHDRAWN: EndingWords(
+        "You withdrew this application.",
+        "You left this line yourself. You can apply again while the job is open. You would join at"
+        " the back, and earlier misses still count.",
+    ),
+    Outcome.REMOVED: EndingWords(
+        "The company removed your application from the line.",
+        "If you think this is a mistake, contact the company. You can also apply again while the"
+        " job is open.",
+    ),
+    Outcome.REJECTED: EndingWords(
+        "The company has decided not to continue with your application.",
+        "For this job, only the company can add you again. You can apply to any other job at any"
+        " time.",
+    ),
+    Outcome.HIRED: EndingWords(
+        "You are hired. Congratulations!",
+        "There is nothing more to do here. The company will contact you.",
+    ),
+    Outcome.LAPSED: EndingWords(
+        "This application ended: too many deadlines were missed.",
+        "You missed more deadlines than this job allows. You can apply again while the job is open."
+        " The misses still count, so you would join at the back of the line, and newcomers would"
+        " pass you.",
+    ),
+    Outcome.JOB_CLOSED: EndingWords(
+        "The company closed this job, so your application ended.",
+        "The job closed before you had a confirmed seat. You did nothing wrong. Have a look "
+        "at the other open jobs.",
+    ),
+}
+
+# The ending of an application that was never verified: LAPSED, without a miss.
+NEVER_VERIFIED = EndingWords(
+    "This application ended: nobody verified the email address in time.",
+    "If you did not apply, someone else entered your address. It does not count as a miss. "
+    "You can apply while the job is open.",
+)
+
+
+# Words about contests, and about the reasons for giving a place back. Pure.
+
+
+# They include the reasons for giving a place back.
+CONTEST_REASON_WORDS: dict[ContestReason, str] = {
+    ContestReason.DECISION_STANDS: "the decision was right",
+    ContestReason.NO_PLACE_LEFT: "there is no place left to give back",
+    ContestReason.OUR_ERROR: "an error on the company’s side",
+    ContestReason.NEW_INFORMATION: "the applicant’s explanation",
+    ContestReason.MAIL_FAILURE: "an email that did not arrive in time",
+    ContestReason.ACCOMMODATION: "an accommodation for the applicant",
+    ContestReason.PERSON_ERASED: "the applicant’s data was erased",
+}
+
+# The answers that a company can give, in the order of the form.
+ANSWER_WORDS: dict[ContestAnswer, str] = {
+    ContestAnswer.UPHELD: "It stays as it is",
+    ContestAnswer.CHANGED: "Give their place back",
+}
+
+
+def contest_reason_choices() -> list[tuple[str, str]]:
+    """Return the reasons that a company can choose, as form choices that begin with the answer."""
+    return [
+        (reason.value, f"{words}: {CONTEST_REASON_WORDS[reason]}")
+        for answer, words in ANSWER_WORDS.items()
+        for reason in REASONS_OF[answer]
+    ]
+
+
+def reinstatement_reason_choices() -> list[tuple[str, str]]:
+    """Return every reason for giving a place back with its label, as form choices."""
+    return [
+        (reason.value, capitalized(CONTEST_REASON_WORDS[ContestReason(reason)]))
+        for reason in ReinstatementReason
+    ]
+
+
+# Sentences about what people want of their turn. Pure.
+
+
+# The name in an event's data of the time before which the person wants no seat.
+NOT_BEFORE = "not_before"
+# The name of the time until which the person accepts a seat in advance.
+ACCEPT_UNTIL = "accept_until"
+# The name of the wish to pass the next turn.
+PASS_NEXT = "pass_next"  # noqa: S105
+
+WISH_SENTENCES: dict[tuple[EventType, str | None], str] = {
+    (EventType.DEFERRED, NOT_BEFORE): (
+        "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
+        "that open earlier go to people behind."
+    ),
+    (EventType.DEFERRED, None): "{They} can be offered a seat at any time again.",
+    (EventType.PREACCEPTED, ACCEPT_UNTIL): (
+        "{They} said yes in advance: a seat that opens for {they} before {accept_until} is "
+        "confirmed at once. The place in line stays the same."
+    ),
+    (EventType.PREACCEPTED, None): (
+        "{They} took back {own} yes in advance. {They} will be asked to confirm a seat."
+    ),
+    (EventType.PASS_ASKED, PASS_NEXT): (
+        "{They} asked to pass {own} next turn. When it comes, the seat goes to the next in line, "
+        "and the place in line stays the same."
+    ),
+    (EventType.PASS_ASKED, None): (
+        "{They} took back {own} wish to pass the next turn. {They} will be offered a seat then."
+    ),
+    (EventType.PASSED, None): (
+        "{They} passed {own} turn and did not take the seat. This does not count as a miss, "
+        "and the place in line stays the same.{cooldown}"
+    ),
+}
+
+
+# Labels and titles of events, outcomes, statuses, reasons and actors, one table each. Pure. Full
+# sentences about events are in `sentences`; the words for background tasks in `task_words`.
+
+
+class StatusWords(NamedTuple):
+    """The label of a status or an outcome, and its tone: good, wait, warn, bad or plain."""
+
+    label: str
+    tone: str = "plain"
+
+
+class EventWords(NamedTuple):
+    """Titles of an event, one for each kind of reader, and its tone."""
+
+    tone: str
+    log: str  # in a job's history, after the person's name; a job event has no name before it
+    company: str = ""  # on the company's page of one application
+    applicant: str = ""  # on the applicant's own page
+
+
+class DecisionWords(NamedTuple):
+    """A company's decision: the button's verb, the past participle, and the meaning."""
+
+    verb: str
+    done: str
+    meaning: str
+
+
+class Loggable(Protocol):
+    """The fields of a log row that decide its words."""
+
+    event: str
+    from_status: str | None
+    outcome: str | None
+    data: Any
+
+
+STATUS_WORDS: dict[str, StatusWords] = {
+    Status.WAITLIST: StatusWords("Waiting", "wait"),
+    Status.PENDING_ACKNOWLEDGMENT: StatusWords("Must confirm", "warn"),
+    Status.ACTIVE: StatusWords("In review", "good"),
+    Outcome.WITHDRAWN: StatusWords("Withdrawn"),
+    Outcome.REMOVED: StatusWords("Removed"),
+    Outcome.REJECTED: StatusWords("Not selected", "bad"),
+    Outcome.HIRED: StatusWords("Hired", "good"),
+    Outcome.LAPSED: StatusWords("Lapsed", "bad"),
+    Outcome.JOB_CLOSED: StatusWords("Job closed"),
+    JobStatus.DRAFT: StatusWords("Draft"),
+    JobStatus.OPEN: StatusWords("Open", "good"),
+    JobStatus.PAUSED: StatusWords("Paused", "warn"),
+    JobStatus.CLOSED: StatusWords("Closed"),
+}
+
+EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
+    EventType.APPLIED: EventWords("wait", "applied", "Applied", "Applied"),
+    EventType.VERIFIED: EventWords(
+        "wait", "verified the email address", "Verified the address", "Email address verified"
+    ),
+    EventType.PROMOTED: EventWords(
+        "warn", "was promoted", "Promoted: a seat was offered", "A seat was offered"
+    ),
+    EventType.ACKNOWLEDGED: EventWords(
+        "good", "confirmed the seat", "Confirmed the seat", "Seat confirmed"
+    ),
+    EventType.DEADLINE_EXTENDED: EventWords(
+        "warn", "was given more time", "Got more time", "More time"
+    ),
+    EventType.DECAYED: EventWords(
+        "bad", "missed the deadline", "Missed the deadline", "Deadline missed"
+    ),
+    EventType.LAPSED: EventWords(
+        "bad",
+        "missed too many deadlines",
+        "Missed too many deadlines",
+        "Ended: too many deadlines missed",
+    ),
+    EventType.REINSTATED: EventWords(
+        "good",
+        "got their place back",
+        "Got their place back",
+        "Your place was given back",
+    ),
+    EventType.PLACED: EventWords(
+        "plain", "was placed by the draw", "Placed by the draw", "The order was drawn"
+    ),
+    EventType.DEFERRED: EventWords(
+        "wait", "chose when to be asked", "Chose when to be asked", "You chose when to be asked"
+    ),
+    EventType.PREACCEPTED: EventWords(
+        "wait", "answered in advance", "Answered in advance", "You answered in advance"
+    ),
+    EventType.PASS_ASKED: EventWords(
+        "wait", "asked to pass a turn", "Asked to pass a turn", "You asked to pass a turn"
+    ),
+    EventType.PASSED: EventWords("wait", "passed a turn", "Passed a turn", "You passed your turn"),
+    EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
+    EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
+    Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
+    Outcome.HIRED: EventWords("good", "was hired", "Hired", "Hired"),
+    EventType.CLOSED_OUT: EventWords(
+        "plain",
+        "was released: the job has closed",
+        "Released: the job was closed",
+        "Job closed",
+    ),
+    EventType.CONTESTED: EventWords(
+        "wait", "asked to look again", "Asked you to look again", "You asked to look again"
+    ),
+    EventType.CONTEST_ANSWERED: EventWords(
+        "plain", "was answered: look again", "Answered: look again", "The company looked again"
+    ),
+    EventType.JOB_CREATED: EventWords("plain", "Job created"),
+    EventType.JOB_OPENED: EventWords("good", "Job opened"),
+    EventType.JOB_PAUSED: EventWords("warn", "Job paused"),
+    EventType.JOB_RESUMED: EventWords("good", "Job resumed"),
+    EventType.JOB_CLOSED: EventWords("plain", "Job closed"),
+    EventType.CAPACITY_CHANGED: EventWords("plain", "Number of seats changed"),
+    EventType.POLICY_CHANGED: EventWords("plain", "Rules changed"),
+    EventType.CLOCK_ADVANCED: EventWords("plain", "Clock moved forward"),
+    EventType.DRAWN: EventWords("good", "Order drawn by lot"),
+}
+
+# The words for LAPSED when nobody proved the email address.
+UNVERIFIED_WORDS = EventWords(
+    "plain",
+    "was not verified in time",
+    "Ended: the address was not verified",
+    "Ended: the address was not verified",
+)
+
+# The words for PASS_ASKED when the person took the wish back.
+NO_PASS_WORDS = EventWords(
+    "wait",
+    "took back the wish to pass",
+    "Took back the wish to pass",
+    "You took back your wish to pass",
+)
+
+# The choices of a filter by type of event. JOB_CREATED is missing: it is always the first event.
+EVENT_FILTERS: dict[EventType, str] = {
+    EventType.APPLIED: "Applied",
+    EventType.VERIFIED: "Verified the address",
+    EventType.PROMOTED: "Promoted",
+    EventType.ACKNOWLEDGED: "Confirmed",
+    EventType.DEADLINE_EXTENDED: "Deadline extended",
+    EventType.DECAYED: "Missed the deadline",
+    EventType.LAPSED: "Lapsed",
+    EventType.REINSTATED: "Got their place back",
+    EventType.PLACED: "Placed by the draw",
+    EventType.DEFERRED: "Chose a time",
+    EventType.PREACCEPTED: "Answered in advance",
+    EventType.PASS_ASKED: "Asked to pass a turn",
+    EventType.PASSED: "Passed a turn",
+    EventType.WITHDRAWN: "Withdrew",
+    EventType.REMOVED: "Removed, rejected or hired",
+    EventType.CLOSED_OUT: "Released when the job closed",
+    EventType.CONTESTED: "Asked to look again",
+    EventType.CONTEST_ANSWERED: "Answered: look again",
+} | {
+    event: EVENT_WORDS[event].log
+    for event in (
+        EventType.JOB_OPENED,
+        EventType.JOB_PAUSED,
+        EventType.JOB_RESUMED,
+        EventType.JOB_CLOSED,
+        EventType.CAPACITY_CHANGED,
+        EventType.POLICY_CHANGED,
+        EventType.CLOCK_ADVANCED,
+        EventType.DRAWN,
+    )
+}
+
+# The decisions of a company, in the order of the buttons.
+DECISION_WORDS: dict[Outcome, DecisionWords] = {
+    Outcome.HIRED: DecisionWords(
+        "Hire",
+        "hired",
+        "The application ends as a success. Only a person in review can be hired.",
+    ),
+    Outcome.REJECTED: DecisionWords(
+        "Reject",
+        "rejected",
+        "The company has decided against this person. Only the company can add them to this job"
+        " again.",
+    ),
+    Outcome.REMOVED: DecisionWords(
+        "Remove",
+        "removed",
+        "Takes the application out of the line without judging it, for example because it is a"
+        " duplicate. The person can apply to this job again.",
+    ),
+}
+
+REASON_WORDS: dict[Reason, str] = {
+    Reason.NOT_A_MATCH: "not a match",
+    Reason.POSITION_FILLED: "the position is filled",
+    Reason.NO_RESPONSE: "there was no response",
+    Reason.MISSED_INTERVIEW: "an interview was missed",
+    Reason.DUPLICATE_PERSON: "the same person applied twice",
+    Reason.OTHER: "another reason",
+    Reason.IMPORT_UNDONE: "added by mistake",
+}
+
+ACTOR_WORDS: dict[str, str] = {
+    ActorKind.SYSTEM: "by the system",
+    ActorKind.APPLICANT: "by the applicant",
+    ActorKind.COMPANY: "by the company",
+    VIA_KEY: "by the applicant, on the company’s own site",
+}
+
+# The first message to an applicant, by the application's initial status.
+WELCOMES: dict[Status, str] = {
+    Status.ACTIVE: "You have applied, and a seat was free.",
+    Status.PENDING_ACKNOWLEDGMENT: "You have applied, and a seat was free.",
+    Status.WAITLIST: "You have applied. This page shows where you stand.",
+}
+
+# The consequence when a seat opens in a job that fills no seats.
+UNFILLED_SEATS: dict[JobStatus, str] = {
+    JobStatus.PAUSED: "the seat stays free while the job is paused",
+    JobStatus.CLOSED: "the job is closed, so nobody gets the seat",
+}
+
+
+def words_of_event(event: Loggable) -> EventWords:
+    """Return the words of a log event. A removal has those of its outcome."""
+    kind = EventType(event.event)
+    if kind is EventType.LAPSED and event.from_status == Status.WAITLIST:
+        return UNVERIFIED_WORDS
+    if kind is EventType.PASS_ASKED and PASS_NEXT not in event.data:
+        return NO_PASS_WORDS
+    if kind is EventType.REMOVED and event.outcome:
+        return EVENT_WORDS[Outcome(event.outcome)]
+    return EVENT_WORDS[kind]
+
+
+def reason_word_choices() -> list[tuple[str, str]]:
+    """Return the reasons that a decision can have with their labels, as form choices."""
+    return [(reason.value, capitalized(REASON_WORDS[reason])) for reason in CHOSEN_REASONS]
+
+
+def status_event_words(word: str) -> str:
+    """Return the label of a status or an outcome. An unknown word is made readable."""
+    found = STATUS_WORDS.get(word)
+    return found.label if found else str(word).replace("_", " ").capitalize()
+
+
+# Wording for emails about applications: kinds, states and problems. Pure.
+
+
+KIND_WORDS: dict[str, str] = {
+    EventType.APPLIED: "Application received",
+    EventType.VERIFIED: "In line",
+    EventType.PROMOTED: "Seat offered",
+    EventType.ACKNOWLEDGED: "Seat confirmed",
+    EventType.DEADLINE_EXTENDED: "More time to confirm",
+    EventType.DECAYED: "Deadline missed",
+    EventType.PASSED: "Turn passed",
+    EventType.REINSTATED: "Place given back",
+    EventType.PLACED: "Place drawn",
+    EventType.CONTESTED: "Look again: received",
+    EventType.CONTEST_ANSWERED: "Look again: answer",
+    Outcome.LAPSED: "Application ended",
+    Outcome.WITHDRAWN: "Withdrawal",
+    Outcome.REMOVED: "Removed from the line",
+    Outcome.REJECTED: "Decision",
+    Outcome.HIRED: "Decision",
+    Outcome.JOB_CLOSED: "Job closed",
+    "REMINDER_HALF": "Reminder, half the time left",
+    "REMINDER_HOUR": "Reminder, an hour left",
+    "REMINDER_YES": "Reminder, yes in advance ends",
+}
+
+# The label of a state, and its tone.
+STATE_WORDS: dict[str, tuple[str, str]] = {
+    "QUEUED": ("Being sent", "wait"),
+    "SENT": ("Sent", "good"),
+    "FAILED": ("Not sent", "bad"),
+    "BOUNCED": ("Sent back", "bad"),
+    "COMPLAINED": ("Marked as unwanted", "warn"),
+}
+
+PROBLEM_WORDS: dict[str, str] = {
+    "OVER": "It was no longer needed by the time it could be sent.",
+    "UNREACHABLE": "The mail server could not be reached for half a day.",
+    "TOO_MANY": "Your company has sent this person too many emails within a day.",
+    "UNSUPPORTED": "The mail server does not support the special characters in this address.",
+    "BAD_ADDRESS": "The mail server cannot write to this address.",
+    "REFUSED": "The mail provider refuses to write to this address.",
+    "BOUNCED": "The recipient’s mail server sent it back.",
+    "COMPLAINED": "The recipient marked it as unwanted.",
+}
+
+
+def email_problem_in_words(code: str) -> str:
+    """Return why an email was not delivered; a number is the mail server's own code."""
+    if code.isdecimal():
+        return f"The recipient’s mail server refused it (code {code}). Check the address."
+    return PROBLEM_WORDS.get(code, "")

@@ -1,0 +1,252 @@
+"""Reads of a company's background work: its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q, QuerySet, Value, Window
+from django.db.models.functions import Lead
+from django.utils.crypto import salted_hmac
+
+from jobs.models import ApiKey, JobPosting, User
+from pipeline.models import StoredFile
+from pipeline.selectors.pages import Page
+from tasks.control import find_task
+from tasks.models import HELD, EventKind, Schedule, Status, Task, TaskEvent
+
+# How many of a company's newest tasks are searched to count those that ended recently.
+MOST_READ = 2_000
+MOST_SEARCHED = 20_000
+MOST_JOBS = 200  # by whose title tasks are found
+MOST_CANCELLED = 5_000  # with one press
+CANCELLABLE = [Status.PENDING, Status.RUNNING]
+
+_WAITING = """
+SELECT count(*) FROM (
+    SELECT FROM tasks_task WHERE owner_id = %s AND status = 'PENDING' LIMIT %s
+) waiting
+"""
+
+
+def owned_tasks(company_id: UUID, type_key: str | None) -> QuerySet[Task]:
+    """Return a company's tasks with their types; with a key only those of the type."""
+    found = Task.objects.select_related("type").filter(owner_id=company_id)
+    return found.filter(type__key=type_key) if type_key else found
+
+
+def tasks_of(
+    company_id: UUID,
+    *,
+    status: str | None = None,
+    type_key: str | None = None,
+    search: str = "",
+    after: UUID | None = None,
+    limit: int,
+) -> Page[Task]:
+    """Return a company's tasks with their types, newest first. `after` continues after a task.
+
+    `search` is explained at `_search_in_tasks`.
+    """
+    found = owned_tasks(company_id, type_key).order_by("-id")
+    if status:
+        found = found.filter(status=status)
+    if search:
+        found = _search_in_tasks(company_id, found, search)
+    if after:
+        found = found.filter(id__lt=after)
+    return Page.cut(list(found[: limit + 1]), limit)
+
+
+def tasks_to_cancel(
+    company_id: UUID, *, status: str | None, type_key: str | None, search: str, newest: UUID | None
+) -> list[UUID]:
+    """Return the ids of a company's waiting and running tasks that match, at most MOST_CANCELLED.
+
+    `newest` is the id of the newest one; later ones are left out.
+    """
+    found = owned_tasks(company_id, type_key).filter(status__in=CANCELLABLE).order_by("-id")
+    if status:
+        found = found.filter(status=status)
+    if search:
+        found = _search_in_tasks(company_id, found, search)
+    if newest:
+        found = found.filter(id__lte=newest)
+    return list(found.values_list("id", flat=True)[:MOST_CANCELLED])
+
+
+def _search_in_tasks(company_id: UUID, tasks: QuerySet[Task], text: str) -> QuerySet[Task]:
+    """Find the tasks with this id or idempotency key, label, or job, by its id or in its title.
+
+    Only the company's newest MOST_SEARCHED tasks are searched.
+    """
+    jobs = JobPosting.objects.filter(job__company_id=company_id)
+    wanted = Q(idempotency_key=text) | Q(payload__label__icontains=text)
+    try:
+        wanted |= Q(id=UUID(text))
+        jobs = jobs.filter(job_id=UUID(text))
+    except ValueError:
+        jobs = jobs.filter(title__icontains=text).order_by("-job_id")
+    ids = list(jobs.values_list("job_id", flat=True)[:MOST_JOBS])
+    files = StoredFile.objects.filter(company_id=company_id, job_id__in=ids)
+    named = {"job_id": ids, "import_id": files.values_list("id", flat=True) if ids else []}
+    for name, found in named.items():
+        wanted |= Q(**{f"payload__{name}__in": [str(each) for each in found]})
+    everything = Task.objects.filter(owner_id=company_id).order_by("-id").values_list("id")
+    if last := everything[MOST_SEARCHED : MOST_SEARCHED + 1].first():
+        tasks = tasks.filter(id__gt=last[0])
+    return tasks.filter(wanted)
+
+
+def task_of(company_id: UUID, task_id: UUID) -> Task:
+    """Return a task of a company with its type, in one query. Raises TaskNotFound."""
+    return find_task(task_id, owner_id=company_id)
+
+
+def tasks_by_id(company_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Task]:
+    """Return some tasks of a company with their types, by id, in one query."""
+    return owned_tasks(company_id, None).in_bulk(list(ids))
+
+
+def count_waiting_tasks(company_id: UUID, *, most: int) -> int:
+    """Count a company's waiting tasks, up to `most`."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING, [company_id, most])
+        return int(cursor.fetchone()[0])
+
+
+def running_tasks(company_id: UUID, *, limit: int) -> list[Task]:
+    """Return the company's running tasks, most recently started first."""
+    held = Task.objects.select_related("type").filter(owner_id=company_id, status__in=HELD)
+    return list(held.order_by("-started_at", "-id")[:limit])
+
+
+class RecentlyDone(NamedTuple):
+    """Number of a company's tasks done within the last hour.
+
+    `more` means that there may be more.
+    """
+
+    done: int
+    more: bool
+    now: datetime
+
+
+_RECENTLY_DONE = """
+WITH clock AS MATERIALIZED (SELECT statement_timestamp() AS now)
+SELECT count(*) FILTER (WHERE t.status = 'SUCCEEDED' AND t.finished_at > now - interval '1 hour'),
+       count(t.*) = %(most)s AND min(t.created_at) > min(now) - interval '1 hour', min(clock.now)
+FROM clock LEFT JOIN LATERAL (
+    SELECT status, finished_at, created_at FROM tasks_task
+    WHERE owner_id = %(owner)s ORDER BY id DESC LIMIT %(most)s) t ON true
+"""
+
+
+def count_recently_done_tasks(company_id: UUID) -> RecentlyDone:
+    """Count the done tasks among the company's newest, and read the database's time."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RECENTLY_DONE, {"owner": company_id, "most": MOST_READ})
+        done, more, now = cursor.fetchone()
+    return RecentlyDone(done, bool(more), now)
+
+
+# Actors of a company's tasks: keys, members, schedules, workers and the site.
+
+
+_WORDS = {"worker": "a worker", "system": "the site"}
+# Actors of the site itself: its code, its back office, its command line.
+_SITES_OWN = ("", "site", "staff", "operator")
+
+
+def task_actor_parts(actor: str) -> tuple[str, UUID | None]:
+    """Return the kind of an actor of tasks (key, member, schedule, worker or system).
+
+    The second part is the actor's id.
+    """
+    kind, _, text = actor.partition(":")
+    if kind in ("key", "member", "schedule"):
+        try:
+            return kind, UUID(text)
+        except ValueError:
+            return kind, None
+    return ("system" if kind in _SITES_OWN else "worker"), None
+
+
+def worker_mark(actor: str) -> str | None:
+    """Return a mark of the worker that is an actor of tasks, or None if it is not a worker.
+
+    The same worker has the same mark; its name, which is of our machines, cannot be read from it.
+    """
+    if task_actor_parts(actor)[0] != "worker":
+        return None
+    return salted_hmac("tasks.worker", actor).hexdigest()[:8]
+
+
+def names_of_task_actors(actors: Iterable[str]) -> dict[str, str]:
+    """Return the names of keys, members and schedules that are actors of tasks, in three queries.
+
+    A worker is called just that, and operators are called the site: companies do not see the names
+    of our machines and staff.
+    """
+    parts = {actor: task_actor_parts(actor) for actor in actors}
+
+    def task_actor_ids(kind: str) -> list[UUID]:
+        return [thing for of, thing in parts.values() if of == kind and thing is not None]
+
+    names = {
+        "key": _names_of_task_actors(ApiKey, "name", "the key “{}”", task_actor_ids("key")),
+        "member": _names_of_task_actors(User, "email", "{}", task_actor_ids("member")),
+        "schedule": _names_of_task_actors(
+            Schedule, "name", "the schedule “{}”", task_actor_ids("schedule")
+        ),
+    }
+    return {
+        actor: _WORDS.get(kind) or names[kind].get(thing, f"a {kind} that was deleted")
+        for actor, (kind, thing) in parts.items()
+    }
+
+
+def _names_of_task_actors(
+    model: type[ApiKey] | type[User] | type[Schedule], column: str, words: str, ids: list[UUID]
+) -> dict[UUID | None, str]:
+    if not ids:
+        return {}
+    rows = model._default_manager.filter(pk__in=ids).values_list("pk", column)
+    return {row_id: words.format(name) for row_id, name in rows}
+
+
+# Reads of a task's events, for programs and for people.
+
+
+def task_events_of(task_id: UUID, *, after: int | None = None, limit: int) -> Page[TaskEvent]:
+    """Return a task's events, oldest first. `after` continues after an event's id."""
+    found = TaskEvent.objects.filter(task_id=task_id).order_by("id")
+    if after:
+        found = found.filter(id__gt=after)
+    return Page.cut(list(found[: limit + 1]), limit)
+
+
+def last_task_event_id(task_id: UUID) -> int:
+    """Return the id of a task's last event; it changes with every event."""
+    last = TaskEvent.objects.filter(task_id=task_id).order_by("-id").values_list("id")[:1]
+    return next((row[0] for row in last), 0)
+
+
+def task_events_for_people(
+    task_id: UUID, *, after: int | None = None, limit: int
+) -> Page[TaskEvent]:
+    """Return a task's events for people, oldest first.
+
+    Of consecutive progress events, only the last is returned, since long tasks report progress
+    twice a second. `after` continues after an event's id. Reads all events of the task.
+    """
+    following = Window(Lead("kind", default=Value("")), order_by="id")
+    happened = TaskEvent.objects.filter(task_id=task_id).annotate(next_kind=following)
+    progress = EventKind.PROGRESS
+    found = happened.exclude(kind=progress, next_kind=progress).order_by("id")
+    if after:
+        found = found.filter(id__gt=after)
+    return Page.cut(list(found[: limit + 1]), limit)
