@@ -8,7 +8,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from pipeline.api.problems import ALL_PROBLEM_TYPES, FIELD_CODES, VALIDATION_ERROR, problem
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES, VALIDATION_ERROR
+from pipeline.api.problems import FIELD_CODES, problem
 
 KINDS = {kind.slug: kind for kind in ALL_PROBLEM_TYPES}
 

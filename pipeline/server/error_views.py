@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
-from pipeline.api import problems
-from pipeline.api.problems import ProblemType
+from pipeline.api import problem_types, problems
+from pipeline.api.problem_types import ProblemType
 from pipeline.api.rendering import render_json
 from pipeline.pages.kept_form import kept_form_of, kept_form_page
 
@@ -18,21 +18,21 @@ from pipeline.pages.kept_form import kept_form_of, kept_form_page
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Return the site's 400."""
     if is_error_of_api(request):
-        return _error_answer(request, problems.MALFORMED_REQUEST)
-    return _plain_error_page(request, problems.MALFORMED_REQUEST)
+        return _error_answer(request, problem_types.MALFORMED_REQUEST)
+    return _plain_error_page(request, problem_types.MALFORMED_REQUEST)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Return the site's 403."""
     if is_error_of_api(request):
-        return _error_answer(request, problems.PERMISSION_DENIED)
+        return _error_answer(request, problem_types.PERMISSION_DENIED)
     return render(request, "errors/403.html", {"why": str(exception)}, status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Return the site's 404."""
     if is_error_of_api(request):
-        return _error_answer(request, problems.NOT_FOUND)
+        return _error_answer(request, problem_types.NOT_FOUND)
     return render(request, "errors/404.html", status=404)
 
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 from django.conf import settings
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
-from pipeline.server.limits import answer_refusal
+from pipeline.server.refusals import answer_refusal
 from pipeline.web.asgi_types import Message, Receive, Send, asgi_header, wait_for_asgi_disconnect
 from pipeline.web.middleware import request_id_of_header, transport_security_in_middleware
 from pipeline.web.requests import count_request_metric_without_django

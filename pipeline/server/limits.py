@@ -8,27 +8,18 @@ import termios
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from fcntl import ioctl
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv4Network, IPv6Network, ip_address
-from types import SimpleNamespace
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 from django.conf import settings
 from django.http import parse_cookie
-from django.template.loader import render_to_string
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from pipeline.api import problems
-from pipeline.api.problems import ProblemType
-from pipeline.api.rendering import render_json
 from pipeline.web.addresses import ACCEPTED_CREDENTIAL, network_of_client_address
 from pipeline.web.asgi_types import Message, Receive, Send, asgi_header
-from pipeline.web.middleware import request_id_of_header, transport_security_in_middleware
-from pipeline.web.refusal_log import refusal_log
-from pipeline.web.requests import count_request_metric_without_django
 
 MOST_KNOWN = 10_000
 
@@ -255,58 +246,3 @@ class Closing(asyncio.Transport):
         """Stop watching the client."""
         if self._timer:
             self._timer.cancel()
-
-
-# Refusals that the event loop sends itself, without a thread or the database.
-
-
-TOO_MANY_AT_ONCE = "You have too many requests running at once. Wait for some of them to finish."
-TOO_MANY_BODIES = "Too many large bodies are being received right now. Try again in a moment."
-TOO_MANY_PAGES = "You have opened too many pages. Wait a moment, or sign in."
-OVERLOADED = "Too many requests are waiting right now. Try again in a moment."
-# The same code as a body that cannot be read: the kinds of problems have one each.
-LENGTH_REQUIRED = replace(problems.MALFORMED_REQUEST, status=411)
-# When a client may try again, if the kind of refusal does not say so itself.
-RETRY_SECONDS = 1
-
-
-async def refuse(
-    scope: Message, send: Send, kind: ProblemType, why: str, caller: str = "anonymous"
-) -> None:
-    """Refuse a request, with a problem for API clients, else with a page."""
-    refusal_log.note((scope.get("client") or ("",))[0], kind.status, caller)
-    name = request_id_of_header(asgi_header(scope, b"x-request-id").decode("latin1"))
-    if scope["path"].startswith("/api/"):
-        told = problems.problem(kind, cast("Any", SimpleNamespace(request_id=name)))
-        told |= {"detail": why, "error": {"code": kind.code, "message": why}}
-        media_type, body = problems.MEDIA_TYPE, render_json(told)
-    else:
-        media_type, body = "text/html; charset=utf-8", _refusal_page(kind)
-    headers = {
-        "Content-Type": media_type,
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-        "X-Request-ID": name,
-        "Connection": "close",
-    }
-    if kind.status in (429, 503):
-        headers["Retry-After"] = str(kind.retry_after_seconds or RETRY_SECONDS)
-    count_request_metric_without_django(scope["method"], "refused", kind.status)
-    await answer_refusal(scope, send, kind.status, headers, body)
-
-
-async def answer_refusal(
-    scope: Message, send: Send, status: int, headers: dict[str, str], body: bytes
-) -> None:
-    """Send a complete response."""
-    said = headers | {"Content-Length": str(len(body))}
-    if policy := transport_security_in_middleware():
-        said["Strict-Transport-Security"] = policy
-    pairs = [(name.lower().encode(), value.encode("latin1")) for name, value in said.items()]
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
-
-
-@cache
-def _refusal_page(kind: ProblemType) -> bytes:
-    return render_to_string("errors/plain.html", {"kind": kind, "request_id": ""}).encode()

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from pipeline.api.problems import MALFORMED_REQUEST
-from pipeline.server.limits import LENGTH_REQUIRED, Application, refuse
+from pipeline.api.problem_types import MALFORMED_REQUEST
+from pipeline.server.limits import Application
+from pipeline.server.refusals import LENGTH_REQUIRED, refuse
 from pipeline.web.asgi_types import Message, Receive, Send, asgi_header
 
 _ABSOLUTE = re.compile(rb"https?://([^/@]+)(/.*)?", re.IGNORECASE)

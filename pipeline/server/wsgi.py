@@ -15,14 +15,13 @@ from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 
-from pipeline.api.problems import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
-from pipeline.server.limits import (
+from pipeline.api.problem_types import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
+from pipeline.server.limits import Client, Clients
+from pipeline.server.refusals import (
     OVERLOADED,
     TOO_MANY_AT_ONCE,
     TOO_MANY_BODIES,
     TOO_MANY_PAGES,
-    Client,
-    Clients,
     refuse,
 )
 from pipeline.server.request_body import (

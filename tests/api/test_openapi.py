@@ -17,7 +17,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from pipeline.api.openapi.document import Inspector, NotDescribed, document, operations_of_document
 from pipeline.api.openapi.schemas import OPERATION
-from pipeline.api.problems import ALL_PROBLEM_TYPES
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES
 from tests.support.callers import Caller
 from tests.support.environment import ROOT
 

@@ -27,7 +27,7 @@ from django.urls import reverse
 from playwright.sync_api import Page
 
 from jobs.models import Role, User
-from pipeline.api import problems
+from pipeline.api import problem_types
 from tests.browser.helpers import sign_in_staff, usable_by_everybody
 from tests.browser.site import OpenPage, Site
 from tests.support import factories
@@ -144,8 +144,10 @@ def test_pages_of_refused_requests(page: Page, site: Site, kind: str) -> None:
     _is_usable(page, render_to_string(kind, {}, request), kind)
 
 
-@pytest.mark.parametrize("kind", [problems.INTERNAL_ERROR, problems.BUSY, problems.TOO_SLOW])
-def test_pages_of_errors(page: Page, site: Site, kind: problems.ProblemType) -> None:
+@pytest.mark.parametrize(
+    "kind", [problem_types.INTERNAL_ERROR, problem_types.BUSY, problem_types.TOO_SLOW]
+)
+def test_pages_of_errors(page: Page, site: Site, kind: problem_types.ProblemType) -> None:
     _is_usable(
         page, render_to_string("errors/plain.html", {"kind": kind, "request_id": "7"}), kind.code
     )

@@ -20,7 +20,8 @@ from jobs.models import JobStatus
 from jobs.policies import Policy, policy_limits
 from pipeline.api.deprecation import SUNSET
 from pipeline.api.openapi.document import document, operations_of_document
-from pipeline.api.problems import ALL_PROBLEM_TYPES, FIELD_CODES
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES
+from pipeline.api.problems import FIELD_CODES
 from pipeline.config import env
 from pipeline.domain.states import EventType, Outcome, Status
 from pipeline.models import (

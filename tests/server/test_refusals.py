@@ -10,11 +10,13 @@ from typing import Any, cast
 
 import pytest
 
-from pipeline.api.problems import ALL_PROBLEM_TYPES, TOO_SLOW, ProblemType, problem_headers
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES, TOO_SLOW, ProblemType
+from pipeline.api.problems import problem_headers
 from pipeline.live import streams
 from pipeline.server import http_protocol
 from pipeline.server.http_protocol import BoundedProtocol
-from pipeline.server.limits import ConnectionLimits, refuse
+from pipeline.server.limits import ConnectionLimits
+from pipeline.server.refusals import refuse
 from pipeline.web.rate_limit import MOST_SUBJECTS, ProcessRate, RateUsedUp
 from pipeline.web.refusal_log import refusal_log
 from tests.server.hand_clock import client_by_hand

@@ -9,23 +9,24 @@ from typing import TypedDict
 
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
-from pipeline.api import problems
+from pipeline.api import problem_types
 from pipeline.api.openapi.examples import problem_example
 from pipeline.api.openapi.fields import Types, open_codes
 from pipeline.api.openapi.schemas import File, Operation, Schema
-from pipeline.api.problems import ALL_PROBLEM_TYPES, MEDIA_TYPE, ProblemType
+from pipeline.api.problem_types import ALL_PROBLEM_TYPES, ProblemType
+from pipeline.api.problems import MEDIA_TYPE
 from pipeline.domain.permissions import RULES
 
 _KEYED = [kind for kind in ALL_PROBLEM_TYPES if kind.code.startswith("IDEMPOTENCY_KEY")]
 _EVERYWHERE = (
-    problems.VALIDATION_ERROR,
-    problems.MALFORMED_REQUEST,
-    problems.NOT_AUTHENTICATED,
-    problems.NOT_ACCEPTABLE,
-    problems.PAYLOAD_TOO_LARGE,
-    problems.THROTTLED,
-    problems.BUSY,
-    problems.UNAVAILABLE,
+    problem_types.VALIDATION_ERROR,
+    problem_types.MALFORMED_REQUEST,
+    problem_types.NOT_AUTHENTICATED,
+    problem_types.NOT_ACCEPTABLE,
+    problem_types.PAYLOAD_TOO_LARGE,
+    problem_types.THROTTLED,
+    problem_types.BUSY,
+    problem_types.UNAVAILABLE,
 )
 
 # Each header's description, its schema, and whether it is always present.
@@ -217,13 +218,13 @@ def problems_among_answers(operation: Operation, method: str, path: str) -> set[
     """Return every way in which an operation can refuse a request."""
     kinds = {*_EVERYWHERE, *operation.refuses}
     if not operation.takes_credentials:
-        kinds -= {problems.NOT_AUTHENTICATED} - {*operation.refuses}
+        kinds -= {problem_types.NOT_AUTHENTICATED} - {*operation.refuses}
     if not RULES[operation.action].public:
-        kinds.add(problems.PERMISSION_DENIED)
+        kinds.add(problem_types.PERMISSION_DENIED)
     if "{" in path:
-        kinds.add(problems.NOT_FOUND)
+        kinds.add(problem_types.NOT_FOUND)
     if operation.takes or operation.bodies:
-        kinds.add(problems.UNSUPPORTED_MEDIA_TYPE)
+        kinds.add(problem_types.UNSUPPORTED_MEDIA_TYPE)
     if method == "POST":
         kinds.update(_KEYED)
     return kinds

@@ -8,7 +8,8 @@ from typing import Any
 from django.http import HttpRequest
 
 from pipeline.api.openapi.schemas import Schema
-from pipeline.api.problems import ProblemType, problem
+from pipeline.api.problem_types import ProblemType
+from pipeline.api.problems import problem
 
 # Values of fields in examples, by type and name or by name alone.
 _KNOWN: dict[str, Any] = {

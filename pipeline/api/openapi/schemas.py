@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from rest_framework.serializers import Serializer
 
-from pipeline.api.problems import ProblemType
+from pipeline.api.problem_types import ProblemType
 from pipeline.domain.permissions import Action
 
 Method = TypeVar("Method", bound=Callable[..., Any])

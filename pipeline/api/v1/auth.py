@@ -17,7 +17,8 @@ from applicants.tokens import revoke_token_of_applicant
 from pipeline.api.auth import authorize_person, caller_of, requester_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problems import NOT_AUTHENTICATED, WrongCode
+from pipeline.api.problem_types import NOT_AUTHENTICATED
+from pipeline.api.problems import WrongCode
 from pipeline.api.throttles import check_client_throttle, check_throttle
 from pipeline.api.v1.fields import Address, Line, Shape
 from pipeline.api.v1.outputs import DetailOut

@@ -45,7 +45,7 @@ from pipeline.api.parameters import (
     paginated,
     refuse_parameter,
 )
-from pipeline.api.problems import LOG_ARCHIVED
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.v1.applications.shapes import ApplicationOut, application_out
 from pipeline.api.v1.outputs import ActorRef, Count, Hash, PageOf
 from pipeline.domain.errors import UnknownPlace

@@ -14,7 +14,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import OF_WEEKS
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import integer_parameter, zone_parameter
-from pipeline.api.problems import LOG_ARCHIVED
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.reports import IdleSeatsOut

@@ -46,7 +46,7 @@ from pipeline.api.parameters import (
     parameter_as_id,
     refuse_parameter,
 )
-from pipeline.api.problems import LOG_ARCHIVED
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.rendering import render_json
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.shapes import ApplicationOut, application_out

@@ -14,7 +14,7 @@ from pipeline.api.auth import CompanyCaller, authorize_company, caller_of
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problems import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX, NOT_FOUND
+from pipeline.api.problem_types import CLOCK_LIMIT, CLOCK_MOVING, NOT_A_SANDBOX, NOT_FOUND
 from pipeline.api.v1.fields import Shape, Text, Whole
 from pipeline.domain.errors import NotASandbox
 from pipeline.domain.permissions import Action

@@ -16,7 +16,7 @@ from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import page_cursor_id, page_limit, paginated
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     INVALID_PAYLOAD,
     INVALID_SCHEDULE,
     LIMIT_REACHED,

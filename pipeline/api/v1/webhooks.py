@@ -18,7 +18,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body, endp
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import DELIVERY_STATE, OF_WEBHOOK_TYPE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problems import DUPLICATE_SUBMISSION, INVALID_TRANSITION, LIMIT_REACHED
+from pipeline.api.problem_types import DUPLICATE_SUBMISSION, INVALID_TRANSITION, LIMIT_REACHED
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.v1.fields import Choice, Choices, Flag, Line, Moment, Name, Nothing, Shape
 from pipeline.api.v1.outputs import Count, PageOf

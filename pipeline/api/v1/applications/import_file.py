@@ -17,7 +17,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import CSVParser, StrictJSONParser, refuse_unparsable_body
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     BACKPRESSURE,
     FILES_FULL,
     INVALID_FILE,

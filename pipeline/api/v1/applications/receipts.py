@@ -13,7 +13,7 @@ from pipeline.api.endpoint import Endpoint, endpoint_answer
 from pipeline.api.openapi.parameters import AFTER_SEQ, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import page_cursor_seq, page_limit, paginated
-from pipeline.api.problems import LOG_ARCHIVED
+from pipeline.api.problem_types import LOG_ARCHIVED
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.outputs import Count, Hash, PageOf
 from pipeline.audit.receipts import issue_receipt, opaque_rows

@@ -21,7 +21,7 @@ from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import CONTEST_STATE, PAGED
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import choice_parameter, page_cursor_place, page_limit, paginated
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     ALREADY_CONTESTED,
     CLOCK_MOVING,
     CONTEST_ANSWERED,

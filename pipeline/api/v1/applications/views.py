@@ -51,7 +51,7 @@ from pipeline.api.parameters import (
     search_parameter,
     text_parameter,
 )
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     ACKNOWLEDGMENT_EXPIRED,
     ALREADY_DECIDED,
     CLOCK_MOVING,

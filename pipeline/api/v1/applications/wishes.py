@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from pipeline.api.auth import caller_of, own_application
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     ACKNOWLEDGMENT_EXPIRED,
     CLOCK_MOVING,
     INVALID_TRANSITION,

@@ -16,7 +16,12 @@ from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import POSITION
 from pipeline.api.openapi.schemas import Tag, describes
 from pipeline.api.parameters import integer_parameter
-from pipeline.api.problems import INVALID_SCHEDULE, INVALID_TRANSITION, LIMIT_REACHED, LOG_ARCHIVED
+from pipeline.api.problem_types import (
+    INVALID_SCHEDULE,
+    INVALID_TRANSITION,
+    LIMIT_REACHED,
+    LOG_ARCHIVED,
+)
 from pipeline.api.rendering import NumberJSONRenderer
 from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.fields import Line, Moment, Shape, Whole

@@ -43,7 +43,7 @@ from pipeline.api.parameters import (
     search_parameter,
     text_parameter,
 )
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     CLOCK_MOVING,
     EXTERNAL_ID_TAKEN,
     INVALID_SCHEDULE,
@@ -51,9 +51,8 @@ from pipeline.api.problems import (
     PRECONDITION_FAILED,
     PRECONDITION_REQUIRED,
     SANDBOX_FULL,
-    PreconditionFailed,
-    PreconditionRequired,
 )
+from pipeline.api.problems import PreconditionFailed, PreconditionRequired
 from pipeline.api.v1.fields import Nothing, reference_in_fields
 from pipeline.api.v1.jobs.shapes import JobChangeIn, JobIn, JobOut, job_out
 from pipeline.api.v1.outputs import PageOf

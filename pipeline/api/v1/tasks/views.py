@@ -29,7 +29,7 @@ from pipeline.api.parameters import (
     paginated,
     text_parameter,
 )
-from pipeline.api.problems import (
+from pipeline.api.problem_types import (
     BACKPRESSURE,
     CONFIRMATION_NEEDED,
     INVALID_PAYLOAD,
