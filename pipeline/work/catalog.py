@@ -46,7 +46,7 @@ _IMPORT = {
     "description": "Numbers of rows, and how it ended; `trouble` says why a BAD_FILE is one. "
     "`left` were not reached.",
     "properties": {
-        **dict.fromkeys(("accepted", "refused", "total", "left"), _NUMBER),
+        **dict.fromkeys(("accepted", "already_there", "refused", "total", "left"), _NUMBER),
         "ending": {
             "enum": ["COMPLETE", "JOB_PAUSED", "JOB_CLOSED", "JOB_FULL", "BAD_FILE", "STOPPED"]
         },

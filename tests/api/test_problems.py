@@ -143,7 +143,7 @@ def test_a_refused_field_is_pointed_at(acme: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/", "/api/v1/", "/api/v1/jobs/", "/api/v2/jobs", "/api/v1/jobs/x", "/api/v1/%00"]
+    "path", ["/api/", "/api/v0/", "/api/v1/jobs/", "/api/v2/jobs", "/api/v1/jobs/x", "/api/v1/%00"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
 @pytest.mark.parametrize("debug", [False, True])

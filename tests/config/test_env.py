@@ -75,7 +75,7 @@ def test_options_of_the_url_come_after_ours_and_drop_none() -> None:
         OPTIONS={"options": "-c work_mem=64MB", "sslmode": "require"}
     )
 
-    assert config["OPTIONS"]["options"].startswith("-c lock_timeout=")
+    assert config["OPTIONS"]["options"].startswith("-c application_name=next-in-line:")
     assert config["OPTIONS"]["options"].endswith("=force_generic_plan -c work_mem=64MB")
     assert config["OPTIONS"]["sslmode"] == "require"
 

@@ -222,6 +222,11 @@ def advance_of_clock() -> Sent:
     return Sent(key_of(sandbox().id), "/test/clock/advance", {"seconds": 60})
 
 
+def reset_of_sandbox() -> Sent:
+    company = sandbox()
+    return Sent(key_of(company.id), "/test/reset", {"company_id": str(company.id)})
+
+
 POSTS: dict[str, list[Callable[[], Sent]]] = {
     "jobs": [a_job],
     "jobs/<uuid:job_id>/applications": [own_application, submission, unproved_application],
@@ -251,6 +256,7 @@ POSTS: dict[str, list[Callable[[], Sent]]] = {
     "schedules": [some_plan],
     "auth/code": [code],
     "test/clock/advance": [advance_of_clock],
+    "test/reset": [reset_of_sandbox],
     "api-keys/<uuid:key_id>/revoke": [revocation],
     "webhooks/<uuid:webhook_id>/test": [webhook_test],
     "webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>/redeliver": [redelivery],
