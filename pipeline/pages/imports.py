@@ -197,7 +197,7 @@ class FileForm(PlainForm):
         label="CSV file",
         help_text="Up to 100,000 people and 16 MB, in UTF-8.",
         widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv"}),
-        error_messages={"empty": "The file is empty. The first line must name the columns."},
+        error_messages={"empty": "The file is empty. A line at the top must name the columns."},
         max_length=200,
     )
 

@@ -22,7 +22,6 @@ from uvicorn_worker import UvicornWorker
 
 from pipeline.config import env
 from pipeline.server.gunicorn_config import GRACE_SECONDS
-from pipeline.server.http_protocol import BoundedProtocol
 from pipeline.server.requests import RequestQueue
 from tasks.parent import end_with_parent
 
@@ -76,7 +75,8 @@ class LiveWorker(UvicornWorker):
 
     CONFIG_KWARGS = {
         "loop": "uvloop",
-        "http": BoundedProtocol,
+        # By name: gunicorn imports this module before Django is set up.
+        "http": "pipeline.server.http_protocol:BoundedProtocol",
         "ws": "none",
         "lifespan": "off",
         "access_log": False,
@@ -87,6 +87,8 @@ class LiveWorker(UvicornWorker):
 
     def init_process(self) -> None:
         """Load the application with gunicorn's number of threads."""
+        from pipeline.server.http_protocol import BoundedProtocol
+
         RequestQueue.threads_of_process = self.cfg.threads
         BoundedProtocol.connection_limits.trust(env.trusted_proxies_from_env())
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a connection needs one each

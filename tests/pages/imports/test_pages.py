@@ -50,7 +50,7 @@ def test_the_board_leads_to_the_form_which_explains_the_file(
     sample = recruiter.get(f"/company/jobs/{job_id}/import/sample.csv")
 
     assert f'href="/company/jobs/{job_id}/import/"' in board
-    assert "The first line must name the columns" in form
+    assert "A line at the top must name the columns" in form
     assert "import/sample.csv" in form
     location = give(recruiter, job_id, sample.content)
     assert not ImportRun.objects.get().is_read
