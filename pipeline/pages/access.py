@@ -156,23 +156,40 @@ def switch_current_member(request: HttpRequest, company_id: UUID) -> Member | No
     return None
 
 
+def for_signed_in_applicants(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """Guard a page for applicants who have proved their address. Others sign in first."""
+
+    @wraps(view)
+    def guarded_for_signed_in_applicant(
+        request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponseBase:
+        if current_applicant(request) is None:
+            return _to_sign_in(request, "sign_in")
+        return view(request, *args, **kwargs)
+
+    return guarded_for_signed_in_applicant
+
+
 def for_applicants(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Guard a page for applicants who have proved their address. Others sign in first.
+    """Guard a page as above, but open those of one application to its emailed link, too.
 
-    The pages of one application are open to a browser that used the link in its email, too.
+    That link may have been forwarded. So pages that end an application or speak to the company in
+    the person's name are `for_signed_in_applicants`.
     """
+    guarded = for_signed_in_applicants(view)
 
     @wraps(view)
     def guarded_for_applicant(
         request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
         application_id = kwargs.get("application_id")
-        is_linked = isinstance(application_id, UUID) and linked_applicant(request, application_id)
-        if current_applicant(request) is None and not is_linked:
-            return _to_sign_in(request, "sign_in")
-        return view(request, *args, **kwargs)
+        if isinstance(application_id, UUID) and linked_applicant(request, application_id):
+            return view(request, *args, **kwargs)
+        return guarded(request, *args, **kwargs)
 
     return guarded_for_applicant
 

@@ -75,7 +75,8 @@ EMAIL, EXTERNAL_ID, OWN_ID = "email", "external_id", "application_id"
 
 _DELIMITERS = ",;\t|"
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=([^\w"\s]|\t)"?\s*', re.IGNORECASE)
-_TITLE_LENGTH = 80
+_TITLE_LENGTH = 80  # as shown
+_LONGEST_TITLE = 300  # that can name a known column
 
 # Names of columns as `_plain_title` writes them: in lower case, without accents and punctuation.
 _TITLES = {
@@ -243,6 +244,8 @@ def _columns_in_titles(titles: Sequence[str], delimiter: str, *, row: int) -> Co
 
 def _role_of_title(title: str) -> str | None:
     """Return what a column holds, by its title."""
+    if len(title) > _LONGEST_TITLE:
+        return None
     for spelling in (title, re.sub(r"\(.*?\)|\[.*?\]", " ", title)):
         words = _plain_title(spelling).split()
         while words and " ".join(words) not in _ROLES and words[0] in _WHOSE:

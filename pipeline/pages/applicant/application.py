@@ -15,7 +15,7 @@ from applicants.forms import NameForm
 from jobs.models import Job, JobStatus
 from pipeline.domain.states import Actor, ActorKind, Outcome, Status
 from pipeline.line.removed_logs import log_removed_at
-from pipeline.pages.access import for_applicants, own_application
+from pipeline.pages.access import for_applicants, for_signed_in_applicants, own_application
 from pipeline.pages.applicant.application_card import (
     ApplicationCard,
     card_timeline_entry,
@@ -116,7 +116,7 @@ def confirm_my_application(request: HttpRequest, application_id: UUID) -> HttpRe
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_applicants
+@for_signed_in_applicants
 def withdraw_my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Explain the consequences, then withdraw on POST. Does nothing if already withdrawn."""
     person, seen = own_application(request, application_id)
@@ -137,7 +137,7 @@ def withdraw_my_application(request: HttpRequest, application_id: UUID) -> HttpR
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_applicants
+@for_signed_in_applicants
 def take_over_my_application(request: HttpRequest, application_id: UUID) -> HttpResponseBase:
     """Verify an application that was made with the person's address, and set its name, on POST."""
     person, seen = own_application(request, application_id)

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from pipeline.domain.contests import TEXT_LENGTH
 from pipeline.domain.states import Actor, ActorKind
-from pipeline.pages.access import for_applicants, own_application
+from pipeline.pages.access import for_signed_in_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.error_messages import attempt_or_error_message
 from pipeline.pages.forms import LetterField, PlainForm
@@ -38,7 +38,7 @@ class ContestForm(PlainForm):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_applicants
+@for_signed_in_applicants
 def contest_end_of_my_application(request: HttpRequest, application_id: UUID) -> HttpResponse:
     """Show the form; on POST, send the text to the company."""
     person, seen = own_application(request, application_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from itertools import chain
 from unicodedata import normalize
 
@@ -38,6 +40,24 @@ def read(content: bytes) -> list[ImportRow]:
 )
 def test_what_spreadsheets_write_is_read(content: bytes) -> None:
     assert read(content) == [ANA]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"(" * 32_000,
+        b"the " * 16_000,
+        b"name,email\nAna," + b"a" * 64_000,
+    ],
+    ids=["brackets", "words before a name", "no address"],
+)
+def test_a_cell_as_long_as_can_be_is_read_in_no_time(content: bytes) -> None:
+    begun = time.process_time()
+
+    with suppress(ImportFileRefused):
+        read(content)
+
+    assert time.process_time() - begun < 2  # without a limit: 9 to 25 seconds
 
 
 def test_quoted_cells_may_hold_anything_and_rows_are_counted_as_a_spreadsheet_does() -> None:

@@ -94,12 +94,26 @@ def test_the_button_takes_the_seat_and_opens_that_application_alone(visitor: Cli
     assert "Seat confirmed." in text_of(answer)
     assert "A link in an email opened this application" in text_of(answer)
     assert who(visitor) is None
-    assert visitor.get(mine(application, "withdraw/")).status_code == 200
     closed = [mine(other), "/me/", "/me/data/", "/me/data/download/", "/me/data/erase/"]
     assert [visitor.get(page).status_code for page in closed] == [302] * len(closed)
     assert visitor.post("/me/data/erase/").status_code == 302
     assert not Applicant.objects.get(id=application.applicant_id).is_erased
     assert visitor.get("/api/v1/me/applications").status_code in (401, 404)
+
+
+@pytest.mark.parametrize("page", ["withdraw/", "name/", "look-again/"])
+def test_a_link_neither_ends_the_application_nor_speaks_in_the_persons_name(
+    visitor: Client, page: str
+) -> None:
+    application = offered()
+    visitor.post("/confirm/", {"token": token_of(application)})
+
+    answer = visitor.post(mine(application, page), {"name": "Someone Else", "text": "Why?"})
+
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/sign-in/")
+    assert factories.status_of(application) == "ACTIVE"
+    assert factories.fresh(application).name == application.name
 
 
 def test_a_person_who_is_signed_in_stays_so_and_a_link_does_not_change_their_time_zone(
