@@ -12,7 +12,7 @@ import h11
 from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pipeline.server.limits import Closing, ConnectionLimits
+from pipeline.server.connections import Closing, ConnectionLimits
 from pipeline.web.refusal_log import refusal_log
 
 # Of a head, and of what a client may send ahead while its last request is being answered.

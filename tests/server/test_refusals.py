@@ -13,8 +13,9 @@ import pytest
 from pipeline.api.problems import ALL_PROBLEM_TYPES, TOO_SLOW, ProblemType, problem_headers
 from pipeline.live import streams
 from pipeline.server import http_protocol
+from pipeline.server.connections import ConnectionLimits
 from pipeline.server.http_protocol import BoundedProtocol
-from pipeline.server.limits import ConnectionLimits, refuse
+from pipeline.server.limits import refuse
 from pipeline.web.rate_limit import MOST_SUBJECTS, ProcessRate, RateUsedUp
 from pipeline.web.refusal_log import refusal_log
 from tests.server.hand_clock import client_by_hand
