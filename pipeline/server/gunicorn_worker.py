@@ -107,12 +107,13 @@ class LiveWorker(UvicornWorker):
         os._exit(0)  # the system frees everything at once; Python would take seconds
 
     async def _serve(self) -> None:
-        from pipeline.server.heartbeats import record_web_server_heartbeats
+        from pipeline.server.heartbeats import record_web_server_heartbeats, web_server_name
 
         self.config.app = self.wsgi
         server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
-        heartbeats = asyncio.create_task(record_web_server_heartbeats())
+        name = web_server_name(self.sockets[0])
+        heartbeats = asyncio.create_task(record_web_server_heartbeats(name))
         await server.serve(sockets=worker_listeners_for_bursts(self.sockets))
         heartbeats.cancel()
         await asyncio.wait([heartbeats], timeout=FAREWELL_SECONDS)
