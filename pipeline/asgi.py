@@ -19,13 +19,13 @@ from django.urls import get_resolver  # noqa: E402
 
 from pipeline.live.hub import hub_of_process  # noqa: E402
 from pipeline.live.streams import PREFIX, stream  # noqa: E402
+from pipeline.server.clients import behind_proxies  # noqa: E402
 from pipeline.server.fixed_answers import (  # noqa: E402
     LIVE,
     RememberedAnswers,
     StaticFileAnswers,
     fixed_answer_alive,
 )
-from pipeline.server.limits import behind_proxies  # noqa: E402
 from pipeline.server.request_forms import only_plain_requests  # noqa: E402
 from pipeline.server.requests import limit_request_statements  # noqa: E402
 from pipeline.server.wsgi import WSGIAdapter  # noqa: E402

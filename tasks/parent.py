@@ -13,6 +13,8 @@ from django.conf import settings
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.2
+# Noted early: a supervisor that ends while the program loads is noticed too.
+_STARTER = os.getppid()
 
 
 def end_with_parent(parent: int, *, grace_seconds: int = 0) -> None:
@@ -31,7 +33,7 @@ def end_with_parent(parent: int, *, grace_seconds: int = 0) -> None:
 def end_with_supervisor() -> None:
     """End with the process that started this one, if the setting END_WITH_PARENT asks for it."""
     if getattr(settings, "END_WITH_PARENT", False):
-        end_with_parent(os.getppid())
+        end_with_parent(_STARTER)
 
 
 def _watch_parent(parent: int, grace_seconds: int) -> None:

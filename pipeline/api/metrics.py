@@ -7,9 +7,10 @@ bearer token. Everyone else gets 404.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, ProgrammingError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -47,16 +48,19 @@ class _MetricsCollector(Collector):
     """Collector of gauges of lines and background work, or of an unreachable database."""
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the gauges. Those of the lines take one query."""
+        """Yield the gauges. Those of the lines take one query.
+
+        Those that the database does not allow are missing: it may not be migrated yet.
+        """
+        found: list[Metric] = []
+        is_reachable = True
         try:
-            found = [
-                *_metric_families(read_site_gauges()),
-                *_database_metric_families(read_database_gauges()),
-                *task_metric_families(),
-            ]
+            for read in _READERS:
+                with suppress(ProgrammingError):
+                    found += read()
         except (OperationalError, InterfaceError, ClusterError):
-            found = []
-        is_up = _metric_gauge("database_up", "Whether the database is reachable.", bool(found))
+            found, is_reachable = [], False
+        is_up = _metric_gauge("database_up", "Whether the database is reachable.", is_reachable)
         build = GaugeMetricFamily(
             "nextinline_build_info",
             "Release of this server; always 1.",
@@ -117,8 +121,8 @@ def _database_metric_families(gauges: DatabaseGauges) -> Iterator[Metric]:
             max((slot.retained_bytes for slot in gauges.slots), default=0),
         ),
         "wal_archive_failing": (
-            "Whether the last file of write-ahead log could not be archived.",
-            None if archive is None else archive.is_failing,
+            "Whether the last file of write-ahead log could not be archived, or is late.",
+            None if archive is None else archive.is_failing or archive.is_late,
         ),
         "wal_archive_age_seconds": (
             "How long ago a file of write-ahead log was archived.",
@@ -136,6 +140,14 @@ def _database_metric_families(gauges: DatabaseGauges) -> Iterator[Metric]:
     for name, (about, value) in numbers.items():
         if value is not None:
             yield _metric_gauge(name, about, value)
+
+
+# Looked up at each call.
+_READERS: tuple[Callable[[], Iterable[Metric]], ...] = (
+    lambda: _metric_families(read_site_gauges()),
+    lambda: _database_metric_families(read_database_gauges()),
+    task_metric_families,
+)
 
 
 def _metric_gauge(name: str, about: str, value: float) -> Metric:

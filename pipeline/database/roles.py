@@ -59,6 +59,13 @@ REVOKE ALL ON {table} FROM {role};
 GRANT SELECT ON {table} TO {role}
 """
 
+# Given once these tables are there.
+_RIGHTS_BY_TABLE = {
+    LOG: _RIGHTS,
+    REMOVED_LOGS: _RIGHTS_ON_REMOVED_LOGS,
+    "pipeline_webserver": "GRANT EXECUTE ON FUNCTION pipeline_transactions() TO {role}",
+}
+
 
 def prepare_roles_of_cluster(socket_dir: Path, *, superuser: str, port: int) -> None:
     """Create both roles in an embedded cluster, and give them its database.
@@ -154,8 +161,7 @@ def _create_role(server: psycopg.Connection, role: str, password: str | None) ->
 
 def _give_role_its_rights(server: psycopg.Connection, role: str) -> None:
     """Give a role its rights, as far as the tables are there: migrations may not have run yet."""
-    rights = {LOG: _RIGHTS, REMOVED_LOGS: _RIGHTS_ON_REMOVED_LOGS}
-    for table, statements in rights.items():
+    for table, statements in _RIGHTS_BY_TABLE.items():
         found = server.execute("SELECT to_regclass(%s)", [table]).fetchone()
         if found and next(iter(found.values() if isinstance(found, dict) else found)):
             for statement in statements.split(";"):

@@ -40,7 +40,7 @@ class Heartbeat(models.Model):
 
 
 class WebServer(models.Model):
-    """Machine on which web server processes have answered in the last day, and their release."""
+    """Web server that has answered in the last day: its machine and port, and its release."""
 
     name = models.CharField(max_length=100, primary_key=True)
     version = models.CharField(max_length=60)

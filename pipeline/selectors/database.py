@@ -12,6 +12,8 @@ from django.db import connection
 
 # A change waits for a job's lock this long, then it is refused: lock_timeout.
 LOCK_SECONDS = 3.0
+# Within this time, or twice archive_timeout, a site in use has archived a file.
+ARCHIVE_SECONDS = 600.0
 
 # Open transactions: of sessions, of replicas that report theirs, and prepared ones. A snapshot in
 # another database does not keep rows of this one, but a transaction that writes holds up the feed.
@@ -91,12 +93,21 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class WalArchive:
-    """Archiver of the write-ahead log. `failed_file` is empty if the last attempt succeeded."""
+    """Archiver of the write-ahead log. `failed_file` is the last that failed, ever.
+
+    `timeout_seconds` is after how long PostgreSQL archives a file that is not full; 0 for never.
+    """
 
     age_seconds: float
     is_failing: bool
     failed_file: str
     timeout_seconds: int
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a file should have been archived by now, also on a site with little to log."""
+        due_seconds = max(ARCHIVE_SECONDS, 2.0 * self.timeout_seconds)
+        return self.timeout_seconds > 0 and self.age_seconds > due_seconds
 
 
 @dataclass(frozen=True, slots=True)

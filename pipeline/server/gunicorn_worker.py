@@ -22,6 +22,7 @@ from uvicorn_worker import UvicornWorker
 
 from pipeline.config import env
 from pipeline.server.gunicorn_config import GRACE_SECONDS
+from pipeline.server.http_protocol import BoundedProtocol
 from pipeline.server.requests import RequestQueue
 from tasks.parent import end_with_parent
 
@@ -75,20 +76,17 @@ class LiveWorker(UvicornWorker):
 
     CONFIG_KWARGS = {
         "loop": "uvloop",
-        # By name: gunicorn imports this module before Django is set up.
-        "http": "pipeline.server.http_protocol:BoundedProtocol",
+        "http": BoundedProtocol,
         "ws": "none",
         "lifespan": "off",
         "access_log": False,
         "server_header": False,
-        "proxy_headers": False,  # read by `pipeline.server.limits`, from TRUSTED_PROXIES only
+        "proxy_headers": False,  # read by `pipeline.server.clients`, from TRUSTED_PROXIES only
         "timeout_graceful_shutdown": GRACE_SECONDS,
     }
 
     def init_process(self) -> None:
         """Load the application with gunicorn's number of threads."""
-        from pipeline.server.http_protocol import BoundedProtocol
-
         RequestQueue.threads_of_process = self.cfg.threads
         BoundedProtocol.connection_limits.trust(env.trusted_proxies_from_env())
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a connection needs one each
@@ -109,12 +107,13 @@ class LiveWorker(UvicornWorker):
         os._exit(0)  # the system frees everything at once; Python would take seconds
 
     async def _serve(self) -> None:
-        from pipeline.server.heartbeats import record_web_server_heartbeats
+        from pipeline.server.heartbeats import record_web_server_heartbeats, web_server_name
 
         self.config.app = self.wsgi
         server = _WorkerServer(config=self.config)
         self._install_sigquit_handler()
-        heartbeats = asyncio.create_task(record_web_server_heartbeats())
+        name = web_server_name(self.sockets[0])
+        heartbeats = asyncio.create_task(record_web_server_heartbeats(name))
         await server.serve(sockets=worker_listeners_for_bursts(self.sockets))
         heartbeats.cancel()
         await asyncio.wait([heartbeats], timeout=FAREWELL_SECONDS)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from contextlib import suppress
+from functools import partial
 
 from django.db import Error, connection
 from django.db.models.functions import Now
@@ -18,27 +19,37 @@ from pipeline.services.outage import SIGN_SECONDS, WEB, watch_for_outage
 from tasks.failure_log import failures
 
 logger = logging.getLogger(__name__)
-MACHINE = socket.gethostname()[:100]
+MOST_NAME_LENGTH = 100
 
 
-async def record_web_server_heartbeats() -> None:
-    """Record every few seconds that this process answers, until it is cancelled.
+def web_server_name(listener: socket.socket) -> str:
+    """Return the machine with the port or path at which its web server listens.
+
+    All processes of a web server share this, and no other web server of the machine has it.
+    """
+    address = listener.getsockname()
+    place = address[1] if isinstance(address, tuple) else address
+    return f"{socket.gethostname()}:{place}"[-MOST_NAME_LENGTH:]
+
+
+async def record_web_server_heartbeats(name: str) -> None:
+    """Record every few seconds that the web server of this name answers, until cancelled.
 
     Runs in a separate thread that does not keep the process from ending. A server that is stopped
     leaves the list of web servers; one that is killed stays there, silent.
     """
     thread = RequestThreads(most=1)
     try:
-        await _record_web_server_heartbeats_in(thread)
+        await _record_web_server_heartbeats_in(thread, name)
     finally:
         with suppress(Error, ClusterError, NoThread):
-            await thread.call(_remove_web_server)
+            await thread.call(partial(_remove_web_server, name))
 
 
-async def _record_web_server_heartbeats_in(thread: RequestThreads) -> None:
+async def _record_web_server_heartbeats_in(thread: RequestThreads, name: str) -> None:
     while True:
         try:
-            await thread.call(_record_web_server_heartbeat)
+            await thread.call(partial(_record_web_server_heartbeat, name))
             failures.write_answer(logger)
         except NoThread as error:  # such a process cannot answer either
             logger.warning("A heartbeat of this process was not recorded: %s", error)
@@ -47,20 +58,20 @@ async def _record_web_server_heartbeats_in(thread: RequestThreads) -> None:
         await asyncio.sleep(SIGN_SECONDS)
 
 
-def _record_web_server_heartbeat() -> None:
+def _record_web_server_heartbeat(name: str) -> None:
     try:
         watch_for_outage(WEB)
         WebServer.objects.update_or_create(
-            name=MACHINE,
+            name=name,
             defaults={"version": f"{VERSION} {COMMIT}".strip()[:60], "answered_at": Now()},
         )
     finally:
         connection.close()  # it is needed for a moment only
 
 
-def _remove_web_server() -> None:
-    """Leave the list of web servers. Another process on this machine soon puts it back."""
+def _remove_web_server(name: str) -> None:
+    """Leave the list of web servers. Another process of this web server soon puts it back."""
     try:
-        WebServer.objects.filter(name=MACHINE).delete()
+        WebServer.objects.filter(name=name).delete()
     finally:
         connection.close()

@@ -6,27 +6,32 @@ h11 decides where each request ends; decision 0019 has the reasons.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any, ClassVar
 
 import h11
 from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pipeline.server.limits import Closing, ConnectionLimits
+from pipeline.server.connections import Closing, ConnectionLimits
 from pipeline.web.refusal_log import refusal_log
 
 # Of a head, and of what a client may send ahead while its last request is being answered.
 MOST_HEAD_BYTES = 65_536
 # h11 checks that length only while a head is incomplete, so it gets the data in pieces.
 PIECE_BYTES = 16_384
-# How long a new connection may be silent, how long each head may take from its first byte, and how
-# long the rest of a request may take if it was answered before its end.
+# How long a new connection may be silent, and how long each head may take from its first byte.
 HEAD_SECONDS = 20.0
 FULL_RETRY_SECONDS = 5
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: %d\r\nContent-Length: 0\r\n"
     b"Connection: close\r\n\r\n"
 ) % FULL_RETRY_SECONDS
+
+# The refusal log has these, without the flood that a stranger could make of uvicorn's line.
+logging.getLogger("uvicorn.error").addFilter(
+    lambda record: record.msg != "Invalid HTTP request received."
+)
 
 
 class BoundedProtocol(H11Protocol):
@@ -79,14 +84,17 @@ class BoundedProtocol(H11Protocol):
                 self.transport.discard_data(len(piece))
             else:
                 super().data_received(piece)
-        if self._owes_answer() and self._unread_bytes() > MOST_HEAD_BYTES:
-            self._close_after_answer()
+        if self._owes_answer():
+            if self._unread_bytes() > MOST_HEAD_BYTES:
+                self.cycle.keep_alive = False
+            self._announce_end()
         self._bound_sending()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse data that is not a request, and everything after it."""
         if self.transport.is_closing():
             return
+        refusal_log.note(self._peer or "", 400)
         if self._owes_answer():  # nothing may follow this refusal
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -96,8 +104,10 @@ class BoundedProtocol(H11Protocol):
             self.transport.close()
 
     def on_response_complete(self) -> None:
-        """Limit the time of anything that the client is still sending."""
+        """Limit the time of the next head."""
         super().on_response_complete()
+        if self._owes_answer():  # to a request that was sent ahead
+            self._announce_end()
         self._bound_sending()
 
     def pause_writing(self) -> None:
@@ -114,7 +124,8 @@ class BoundedProtocol(H11Protocol):
     def shutdown(self) -> None:
         """Close the connection after its response, which says so, or at once without one."""
         if self._owes_answer():
-            self._close_after_answer()
+            self.cycle.keep_alive = False
+            self._announce_end()
         elif not self.transport.is_closing():  # h11 refuses to end what an error has ended
             super().shutdown()
 
@@ -127,12 +138,18 @@ class BoundedProtocol(H11Protocol):
     def _unread_bytes(self) -> int:
         return len(self.conn.trailing_data[0])
 
-    def _close_after_answer(self) -> None:
-        self.cycle.default_headers = [*self.cycle.default_headers, CLOSE_HEADER]
-        self.cycle.keep_alive = False
+    def _announce_end(self) -> None:
+        """Have the answer say if it ends the connection, as one before the request's end does.
+
+        A client that expects `100 Continue` may leave its body out after such an answer, and a
+        proxy could send another client's request in its place.
+        """
+        ends = not self.cycle.keep_alive or self.conn.their_state is h11.SEND_BODY
+        general = self.server_state.default_headers
+        self.cycle.default_headers = [*general, CLOSE_HEADER] if ends else general
 
     def _bound_sending(self) -> None:
-        """Limit the time of a head, or of the rest of a request after an early response.
+        """Limit the time of a head.
 
         A limit that already runs is kept. While a response is due, its own limits apply, and later
         data may not even be read. Between two requests, uvicorn's limit applies (gunicorn's

@@ -14,7 +14,7 @@ from collections import Counter
 from tempfile import TemporaryFile
 from typing import IO
 
-from pipeline.server.limits import Client
+from pipeline.server.clients import Client
 from pipeline.web.asgi_types import Message, Receive
 
 # More than Django accepts. A body that declares a greater length is left unread and refused, and

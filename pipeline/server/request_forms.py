@@ -9,7 +9,7 @@ import re
 from urllib.parse import unquote
 
 from pipeline.api.problem_types import MALFORMED_REQUEST
-from pipeline.server.limits import Application
+from pipeline.server.clients import Application
 from pipeline.server.refusals import LENGTH_REQUIRED, refuse
 from pipeline.web.asgi_types import Message, Receive, Send, asgi_header
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 
 from pipeline.api.problem_types import PAYLOAD_TOO_LARGE, THROTTLED, UNAVAILABLE
-from pipeline.server.limits import Client, Clients
+from pipeline.server.clients import Client, Clients
 from pipeline.server.refusals import (
     OVERLOADED,
     TOO_MANY_AT_ONCE,
@@ -41,6 +41,7 @@ from pipeline.server.requests import (
 )
 from pipeline.web.asgi_types import Message, Receive, Send, wait_for_asgi_disconnect
 from pipeline.web.rate_limit import ProcessRate, RateUsedUp
+from pipeline.web.refusal_log import refusal_log
 
 Environ = dict[str, Any]
 
@@ -220,6 +221,7 @@ class WSGIAdapter:
         except tuple(_REFUSALS) as reason:
             await refuse(scope, send, *_REFUSALS[type(reason)], caller)
         except TooSlow:
+            refusal_log.note((scope.get("client") or ("",))[0], 408, caller)
             headers = [(b"content-length", b"0"), (b"connection", b"close")]
             await send({"type": "http.response.start", "status": 408, "headers": headers})
             await send({"type": "http.response.body", "body": b""})

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.db.models.functions import Now
 from django.test import Client
 
@@ -201,6 +201,23 @@ def test_without_a_database_they_say_that(monkeypatch: pytest.MonkeyPatch) -> No
 
     assert samples(text)["nextinline_database_up"] == 0
     assert "internal.example" not in text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_before_a_migration_they_say_what_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_there() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT FROM pipeline_not_migrated_yet")
+
+    monkeypatch.setattr("pipeline.api.metrics.read_database_gauges", not_there)
+
+    answer = scrape()
+
+    found = samples(answer.content.decode())
+    assert answer.status_code == 200
+    assert found["nextinline_database_up"] == 1
+    assert "nextinline_people_waiting" in found
+    assert "nextinline_database_bytes" not in found
 
 
 @pytest.mark.slow

@@ -100,6 +100,17 @@ def test_it_appends_reads_and_works_with_all_the_rest(
     assert found[0] >= 4
 
 
+def test_it_may_look_at_transactions_and_no_stranger_may(
+    application: psycopg.Connection[Any],
+) -> None:
+    application.execute("SELECT count(*) FROM pipeline_transactions()")
+
+    found = application.execute(
+        "SELECT has_function_privilege('public', 'pipeline_transactions()', 'EXECUTE')"
+    ).fetchone()
+    assert found == (False,)
+
+
 def test_the_owner_of_the_tables_could_and_is_called_so() -> None:
     assert role_may_rewrite_log()
 

@@ -62,7 +62,8 @@ def test_an_idle_transaction_that_holds_the_lock_of_a_job_is_named_with_its_proc
         assert only("transactions")[0] == "ok"
 
 
-def test_a_lock_that_is_held_for_a_moment_is_none() -> None:
+def test_a_lock_that_is_held_for_a_moment_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity_findings, "LOCK_SECONDS", 300.0)  # a moment of a busy machine
     job = factories.job()
     with session() as holder:
         holder.execute("SELECT FROM jobs_job WHERE id = %s FOR NO KEY UPDATE", [job])
@@ -184,7 +185,7 @@ def test_a_web_server_that_falls_silent_and_one_of_another_release_are_named() -
     mixed = found("web servers")
 
     assert [level for level, _ in silent.values()] == ["warning", "ok"]
-    assert "The web server on a has been silent" in next(iter(silent))
+    assert "The web server at a has been silent" in next(iter(silent))
     assert "Web servers of several releases are running: 1, 2." in mixed
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.server import request_body
-from pipeline.server.limits import Client
+from pipeline.server.clients import Client
 from pipeline.server.request_body import (
     MEMORY_BYTES,
     MOST_FILE_BYTES,

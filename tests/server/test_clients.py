@@ -8,7 +8,7 @@ from django.test import Client as Browser
 
 from jobs.keys import create_api_key
 from jobs.models import Membership, Role, Scope
-from pipeline.server.limits import Client, Clients
+from pipeline.server.clients import Client, Clients
 from pipeline.web.addresses import ACCEPTED_CREDENTIAL
 from tests.support import factories
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.server import limits
+from pipeline.server import connections
 from pipeline.server.http_protocol import HEAD_SECONDS
 from tests.server.hand_clock import HandClient, client_by_hand
 
@@ -43,7 +43,7 @@ def application() -> Application:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch, application: Application) -> Iterator[HandClient]:
     """A connection to a server, by a clock that stands still."""
-    monkeypatch.setattr(limits, "LINGER_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "LINGER_SECONDS", 0.2)
     with client_by_hand(application, keep_alive_seconds=KEEP_ALIVE_SECONDS) as client:
         yield client
 
@@ -100,10 +100,11 @@ def test_an_empty_line_before_a_head_is_refused_at_once(client: HandClient) -> N
     assert b" 400 " in client.read_until(b"received.")
 
 
-def test_what_follows_an_early_answer_has_a_time_limit(client: HandClient) -> None:
+def test_an_early_answer_ends_the_connection(client: HandClient) -> None:
     answer_to(client, ENDLESS)
 
-    assert_ended_after_the_heads_time(client, b"x")
+    assert client.is_closed
+    assert client.socket.recv(1) == b""
 
 
 def test_between_two_requests_a_connection_has_its_own_limit(client: HandClient) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.server.limits import behind_proxies
+from pipeline.server.clients import behind_proxies
 from pipeline.web.addresses import network_of_client_address
 
 

@@ -13,14 +13,16 @@ import pytest
 from pipeline.api.problem_types import ALL_PROBLEM_TYPES, TOO_SLOW, ProblemType
 from pipeline.api.problems import problem_headers
 from pipeline.live import streams
-from pipeline.server import http_protocol
+from pipeline.server import http_protocol, request_body
+from pipeline.server.connections import ConnectionLimits
 from pipeline.server.http_protocol import BoundedProtocol
-from pipeline.server.limits import ConnectionLimits
 from pipeline.server.refusals import refuse
 from pipeline.web.rate_limit import MOST_SUBJECTS, ProcessRate, RateUsedUp
 from pipeline.web.refusal_log import refusal_log
+from tests.server.ambiguous_requests import head
 from tests.server.hand_clock import client_by_hand
 from tests.server.in_process import adapter_of, serving_here
+from tests.server.smuggling import answers_to
 from tests.support.logs import Log
 from tests.support.waiting import eventually
 
@@ -108,6 +110,29 @@ def test_so_does_a_server_that_has_too_many_connections(
     assert (status, headers["connection"]) == (503, "close")
     assert headers["retry-after"] == str(http_protocol.FULL_RETRY_SECONDS)
     assert log.lines("pipeline.refused")[0]["address"] == "127.0.0.1"
+
+
+def test_what_is_not_http_is_counted_and_makes_no_flood(log: Log) -> None:
+    with serving_here(adapter_of(empty)) as port:
+        for _ in range(20):
+            assert answers_to(port, [b"\x16\x03\x01 not HTTP\r\n\r\n"], must_end=True)[0] == [400]
+        eventually(lambda: sum(each["count"] for each in log.lines("pipeline.refused")) == 20)
+
+    lines = log.lines("pipeline.refused")
+    assert {(each["address"], each["status_code"]) for each in lines} == {("127.0.0.1", 400)}
+    assert log.lines("uvicorn.error") == []
+
+
+def test_a_body_that_comes_too_slowly_is_counted(monkeypatch: pytest.MonkeyPatch, log: Log) -> None:
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.1)
+
+    with serving_here(adapter_of(empty)) as port:
+        asked = head(b"Content-Length: 9") + b"slow"
+        assert answers_to(port, [asked], must_end=True)[0] == [408]
+        eventually(lambda: log.lines("pipeline.refused"))
+
+    [line] = log.lines("pipeline.refused")
+    assert (line["address"], line["status_code"], line["count"]) == ("127.0.0.1", 408, 1)
 
 
 def test_pages_have_a_rate_for_each_stranger_and_the_log_says_who_was_refused(log: Log) -> None:

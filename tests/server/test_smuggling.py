@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from pipeline.server.http_protocol import BoundedProtocol
 from pipeline.server.request_forms import only_plain_requests
-from tests.server.ambiguous_requests import FAMILIES, Ambiguous, all_ambiguous, head
+from tests.server.ambiguous_requests import FAMILIES, Ambiguous, all_ambiguous, head, length
 from tests.server.in_process import adapter_of, serving_here
 from tests.server.smuggling import Site, answers_to
 from tests.support.server import ServeModule
@@ -78,6 +78,29 @@ def test_control_a_server_that_skips_the_body_of_an_upgrade_is_found_out() -> No
 
     assert len(cases) == len(asked)
     assert all("/smuggled" in wrong[0] for wrong in found)
+
+
+@pytest.mark.parametrize("expected", [b"Expect: 100-continue", b"X: y"])
+def test_an_answer_before_the_end_of_its_request_ends_the_connection(expected: bytes) -> None:
+    asked: list[str] = []
+
+    async def early(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope["path"])
+        headers = [(b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    plain = head(method=b"GET")
+    with serving_here(early) as port:
+        # The client leaves its body out, so the next one's request would be taken for it.
+        unsent = head(expected, b"Content-Length: 150", method=b"GET")
+        statuses, text, has_ended = answers_to(port, [unsent, plain], must_end=True)
+        kept = answers_to(port, [head(expected, length(b"body")) + b"body", plain], count=2)
+
+    assert (statuses, has_ended) == ([200], True)
+    assert text.lower().count(b"connection: close") == 1
+    assert (kept[0], kept[2]) == ([200, 200], False)
+    assert asked == ["/attack"] * 3
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ MOST_NAMED = 5
 # The same numbers as in deploy/prometheus/alerts.yaml.
 SNAPSHOT_SECONDS, SNAPSHOT_TRANSACTIONS = 600.0, 100_000
 RETAINED_BYTES = 5 * 2**30
-ARCHIVE_SECONDS = 600.0
 BACKUP_SECONDS = 2 * 86_400.0
 MEGABYTE = 10**6
 
@@ -103,9 +102,7 @@ def wal_archive_findings() -> Iterator[Finding]:
             f" success was {archive.age_seconds:.0f} s ago, and no later moment can be restored.",
             "PostgreSQL's log has the output of archive_command. Is the archive's disk full?",
         )
-    elif archive.timeout_seconds and archive.age_seconds > max(
-        ARCHIVE_SECONDS, 2.0 * archive.timeout_seconds
-    ):
+    elif archive.is_late:
         yield found_problem(
             f"No write-ahead log has been archived for {archive.age_seconds:.0f} s.",
             "archive_command hangs, or nothing is written: see PostgreSQL's log.",

@@ -47,7 +47,7 @@ def background_web_server_findings() -> Iterator[Finding]:
     releases = {each.version for each in servers if not each.is_silent}
     for each in silent[:MOST_NAMED]:
         yield found_warning(
-            f"The web server on {each.name} has been silent since {logged_time(each.answered_at)}.",
+            f"The web server at {each.name} has been silent since {logged_time(each.answered_at)}.",
             "Start it again. If you have removed it, this line disappears after a day.",
         )
     if len(releases) > 1:

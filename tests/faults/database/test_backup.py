@@ -265,12 +265,23 @@ def test_doctor_knows_the_backup_and_the_archive(folder: Path, programs: Path) -
         eventually_archived(primary, "last_archived_time IS NOT NULL")
         copies.on(primary, "base-backup", **copies.at)
         good = doctor_levels(primary)
+        copies.backups.joinpath("archive").rename(copies.backups / "unmounted")
+        copies.on(primary, "switch-log")
+        eventually_archived(primary, "last_failed_time > last_archived_time")
+        bad = doctor_levels(primary)
+        copies.backups.joinpath("unmounted").rename(copies.backups / "archive")
+        copies.on(primary, "switch-log")
+        eventually_archived(primary, "last_failed_time < last_archived_time")
+        mended = doctor_levels(primary)
     finally:
         cluster.release()
         clean_up(folder / "primary")
 
     assert (good["WAL archive"][0], good["backup"][0]) == ("ok", "ok")
     assert "archived" in good["WAL archive"][1]
+    assert bad["WAL archive"][0] == "problem"
+    assert "failed. The last success was" in bad["WAL archive"][1]
+    assert mended["WAL archive"][0] == "ok"
 
 
 def doctor_levels(installation: Installation) -> dict[str, tuple[str, str]]:

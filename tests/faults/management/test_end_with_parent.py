@@ -64,6 +64,40 @@ def run_and_kill_supervisor(name: str, temporary: Path, **environment: str) -> N
     supervisor.wait()
 
 
+# A supervisor that ends when its program has loaded a part, and before it has begun its work.
+ENDS_EARLY = """
+import subprocess, sys
+program = subprocess.Popen([sys.executable, "-c", sys.argv[1]], stderr=subprocess.PIPE)
+program.stderr.readline()
+"""
+SLOW_TO_LOAD = """
+import os, sys, time
+from django.conf import settings
+settings.configure(END_WITH_PARENT=True)
+from tasks import parent
+starter = os.getppid()
+print("loaded", file=sys.stderr, flush=True)
+while os.getppid() == starter:
+    time.sleep(0.01)
+parent.end_with_supervisor()
+time.sleep(60)
+print("outlived")
+"""
+
+
+def test_a_supervisor_that_ended_while_its_program_loaded_is_noticed() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", ENDS_EARLY, SLOW_TO_LOAD],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=END_SECONDS,  # until the program has closed its output
+    )
+
+    assert "outlived" not in run.stdout
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_ends_with_its_supervisor(name: str, temporary: Path) -> None:
     run_and_kill_supervisor(name, temporary, END_WITH_PARENT="on")

@@ -1,77 +1,24 @@
-"""Clients of a process, between which the event loop shares its resources."""
+"""Connections of one process: how many it accepts, and how it closes them.
+
+gunicorn loads this before Django is set up.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import struct
 import termios
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from fcntl import ioctl
 from functools import lru_cache
-from hashlib import blake2b
 from ipaddress import IPv4Network, IPv6Network, ip_address
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
-from django.conf import settings
-from django.http import parse_cookie
-from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+from pipeline.web.addresses import network_of_client_address
 
-from pipeline.web.addresses import ACCEPTED_CREDENTIAL, network_of_client_address
-from pipeline.web.asgi_types import Message, Receive, Send, asgi_header
-
-MOST_KNOWN = 10_000
-
-
-class Client(NamedTuple):
-    """Client of one process: a caller whose credential was accepted, else a network address."""
-
-    name: str
-    is_known: bool
-
-
-class Clients:
-    """Recently accepted credentials: keys, tokens and signed-in sessions.
-
-    A request with any other credential counts for its network address, so that invented credentials
-    do not count as separate clients. All sessions of a person are one client.
-    """
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[bytes, str] = OrderedDict()
-
-    def find_client(self, scope: Message) -> Client:
-        """Return a request's client."""
-        credential = _client_credential(scope)
-        if name := self._known.get(credential):
-            self._known.move_to_end(credential)
-            return Client(name, is_known=True)
-        return Client(network_of_client_address((scope.get("client") or ("",))[0]), is_known=False)
-
-    def note_client(self, client: Client, scope: Message, environ: Mapping[str, Any]) -> None:
-        """Remember a request's credential, if Django has accepted it (`ACCEPTED_CREDENTIAL`)."""
-        name = environ.get(ACCEPTED_CREDENTIAL)
-        if not name or client == (name, True):
-            return
-        if credential := _client_credential(scope):
-            self._known[credential] = name
-            if len(self._known) > MOST_KNOWN:
-                self._known.popitem(last=False)
-
-
-def _client_credential(scope: Message) -> bytes:
-    """Return a hash of a request's key, token or session, or no bytes without one."""
-    credential = asgi_header(scope, b"authorization")
-    if not credential:
-        cookies = parse_cookie(asgi_header(scope, b"cookie").decode("latin1"))
-        credential = cookies.get(settings.SESSION_COOKIE_NAME, "").encode("latin1", "replace")
-    return blake2b(credential, digest_size=16).digest() if credential else b""
-
-
-# Limits on the connections of one process, in total and per network address.
-
-
+# In total, and of one network address.
 MOST_CONNECTIONS = 4_000
 MOST_PER_ADDRESS = 1_000
 
@@ -120,50 +67,6 @@ def _is_connection_from(peer: str, networks: tuple[IPv4Network | IPv6Network, ..
         return False
     plain = getattr(address, "ipv4_mapped", None) or address
     return any(plain in network for network in networks)
-
-
-# Scheme and client address of requests that come through trusted proxies.
-
-
-# The peer of a proxy that connects through a local socket, which has no address.
-_SOCKET = "unix"
-_MAPPED = "::ffff:"
-
-Application = Callable[[Message, Receive, Send], Awaitable[None]]
-
-
-def behind_proxies(
-    application: Application, proxies: Iterable[IPv4Network | IPv6Network]
-) -> Application:
-    """Return an application that sees the client address and scheme that these proxies saw.
-
-    X-Forwarded-For and X-Forwarded-Proto are read only from these networks, the first one from its
-    end. If there are trusted proxies, one that connects through a socket counts as trusted; without
-    any, nothing is read.
-    """
-    networks = [str(network) for network in proxies]
-    if not networks:
-        return application
-
-    async def with_proxied_address(scope: Message, receive: Receive, send: Send) -> None:
-        if (
-            network_of_client_address(scope["client"][0]) == "unknown"
-        ):  # the proxy wrote something else
-            scope["client"] = scope["peer"]
-        await application(scope, receive, send)
-
-    believing: Any = ProxyHeadersMiddleware(with_proxied_address, [*networks, _SOCKET])  # type: ignore[arg-type]
-
-    async def read_proxy_headers(scope: Message, receive: Receive, send: Send) -> None:
-        host, port = scope.get("client") or ("", 0)
-        plain = host.removeprefix(_MAPPED) if "." in host else host
-        scope["peer"], scope["client"] = (plain, port), (plain or _SOCKET, port)
-        await believing(scope, receive, send)
-
-    return read_proxy_headers
-
-
-# Closing of connections, so that a client that is still sending can read the response.
 
 
 # How long a refused client's remaining bytes are discarded, so that it can read the reason.
