@@ -40,6 +40,7 @@ from pipeline.notifications.messages import (
 )
 from pipeline.selectors.applications import my_current_offer, read_application
 from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.wording.english import isolated
 from pipeline.wording.status import describe_prospect
 from tasks.errors import Retry
 
@@ -157,8 +158,8 @@ def applicant_email_facts(application: Application, offer: links.LinkedOffer | N
     is_open = application.job.status == JobStatus.OPEN and not puts_off
     known = read_prospects_with_statements({application.job_id: place}) if place and is_open else {}
     return Facts(
-        job_title=application.job.posting.title,
-        company=application.job.company.name,
+        job_title=isolated(application.job.posting.title),
+        company=isolated(application.job.company.name),
         confirm_link=links.confirm_link(offer) if offer else "",
         application_link=links.application_link(application.id),
         openings_link=links.openings_link(),

@@ -34,7 +34,7 @@ from pipeline.selectors.emails import email_of_application
 from pipeline.selectors.jobs import recent_activity
 from pipeline.selectors.system import health_of_decay_worker
 from pipeline.web.rate_limit import Rate, count_against_rate
-from pipeline.wording.english import count, people
+from pipeline.wording.english import count, isolated, people
 from tasks.context import Context
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Status, Task
@@ -209,7 +209,10 @@ def company_alert_email(company: str, kind: str) -> Message:
     """Compose an alert."""
     words = ALERT_WORDS[kind]
     link = settings.SITE_URL + words.path
-    paragraphs = (Paragraph(words.text, link, words.label), Paragraph(f"About {company}."))
+    paragraphs = (
+        Paragraph(words.text, link, words.label),
+        Paragraph(f"About {isolated(company)}."),
+    )
     return Message(f"{company}: {words.subject}", paragraphs)
 
 
@@ -232,7 +235,7 @@ def company_digest_email(company: str, day: date, figures: list[JobFigures]) -> 
         return None
     paragraphs = [
         Paragraph(
-            f"{each.title}: {each.seats_taken} of {count(each.capacity, 'seat')} taken,"
+            f"{isolated(each.title)}: {each.seats_taken} of {count(each.capacity, 'seat')} taken,"
             f" {people(each.waiting)} waiting, {each.must_confirm} to confirm,"
             f" {count(each.misses, 'missed deadline')} in 24 hours.",
             each.link,

@@ -45,7 +45,7 @@ from pipeline.notifications.messages import (
     kind_of_event_email,
 )
 from pipeline.outgoing.addresses import checked_webhook_url
-from pipeline.wording.english import time_in_words
+from pipeline.wording.english import isolated, time_in_words
 from tasks.enqueue import enqueue
 from tasks.json import as_json
 
@@ -339,7 +339,7 @@ def device_text(
     if kind not in WORDS or (kind in _WITH_DEADLINE and deadline is None):
         return None
     title, body = WORDS[kind]
-    job = " ".join(job_title.split())
+    job = isolated(" ".join(job_title.split()))
     if len(job) > LONGEST_JOB_TITLE:
         job = job[: LONGEST_JOB_TITLE - 1] + "…"
     until = time_in_words(deadline, zone)

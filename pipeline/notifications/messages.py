@@ -22,7 +22,7 @@ from applicants import mail
 from pipeline.domain.contests import ANSWER, ANSWER_SEQ, OF_CONTESTS, ContestAnswer
 from pipeline.domain.states import ACCEPTED_UNTIL, ActorKind, EventType, Outcome, Status
 from pipeline.mail.links import LinkedOffer
-from pipeline.wording.english import time_here_and_in_utc, time_in_words
+from pipeline.wording.english import time_here_and_in_utc, time_in_words, without_isolates
 from pipeline.wording.sentences import Reader, sentence
 
 # Parts of emails: the facts they are made from, and the pieces they consist of. Pure.
@@ -375,7 +375,7 @@ def _message_from_timeline(
 
 def _message(facts: Facts, subject: str, *paragraphs: Paragraph) -> Message:
     about = Paragraph(f"About your application for “{facts.job_title}” at {facts.company}.")
-    return Message(" ".join(subject.split()), (*paragraphs, about))
+    return Message(without_isolates(" ".join(subject.split())), (*paragraphs, about))
 
 
 # Rendering of messages: HTML beside the text, and the file for calendars.

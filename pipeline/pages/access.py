@@ -29,6 +29,7 @@ from pipeline.pages.kept_form import kept_form_of, kept_form_page
 from pipeline.selectors.applications import SeenApplication, read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.people import read_person
+from pipeline.wording.english import isolated
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -239,7 +240,7 @@ def require_access(member: Member | None, action: Action) -> Member:
         raise PermissionDenied("Your account belongs to no company. Ask an owner to add you.")
     if not member.may(action):
         needed = "an owner" if RULES[action].role is Role.OWNER else "a recruiter or an owner"
-        raise PermissionDenied(f"Only {needed} of {member.company.name} can do this.")
+        raise PermissionDenied(f"Only {needed} of {isolated(member.company.name)} can do this.")
     return member
 
 

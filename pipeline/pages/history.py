@@ -53,6 +53,7 @@ from pipeline.selectors.timelines import (
     wanted_event_trees_of,
 )
 from pipeline.templatetags.line import tag_time_in_short
+from pipeline.wording.english import isolated
 from pipeline.wording.events import EVENT_FILTERS, status_event_words
 from tasks.time_zones import is_known_time_zone
 
@@ -150,7 +151,7 @@ def _picture_of(moment: PastState) -> LinePicture:
 
 def _replay_words(moment: PastState, row: EventRow) -> dict[str, str]:
     return {
-        "title": f"{row.name} {row.title}" if row.name else row.title,
+        "title": f"{isolated(row.name)} {row.title}" if row.name else row.title,
         "at_words": tag_time_in_short(moment.event.at, seconds=True),
     }
 

@@ -17,6 +17,7 @@ from pipeline.domain.states import EventType
 from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Application, ApplicationRow, Event, RemovedLog
 from pipeline.selectors.pages import Page
+from pipeline.wording.english import isolated
 from pipeline.wording.status import PlaceChange
 
 # Reads of a job's log for people: newest first, with each event's effects as a tree.
@@ -139,7 +140,7 @@ def actors_in_event_trees(ids: Collection[UUID]) -> dict[UUID, str]:
         return {}
     people = User.objects.filter(id__in=ids).values_list("id", "email")
     keys = ApiKey.objects.filter(id__in=ids).values_list("id", "name")
-    return dict(people) | {key_id: f"the API key “{name}”" for key_id, name in keys}
+    return dict(people) | {key_id: f"the API key “{isolated(name)}”" for key_id, name in keys}
 
 
 def _closing_tree_root(job_id: UUID) -> Event | None:

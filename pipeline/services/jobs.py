@@ -50,6 +50,7 @@ from pipeline.models import (
 )
 from pipeline.services.changes import record_application_changes, record_change
 from pipeline.services.joining import write_reference
+from pipeline.wording.english import isolated
 
 security = logging.getLogger("security")
 
@@ -366,7 +367,9 @@ def _require_free_template_name(
     ours = JobTemplate.objects.filter(company_id=company_id)
     ours = ours.exclude(id=apart_from) if apart_from else ours
     if ours.alias(lower=Lower("name")).filter(lower=Lower(Value(name))).exists():
-        raise TemplateRefused(f"Your company already has a template “{name}”. Enter another name.")
+        raise TemplateRefused(
+            f"Your company already has a template “{isolated(name)}”. Enter another name."
+        )
     return name
 
 

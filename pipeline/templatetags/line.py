@@ -13,7 +13,14 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pipeline.wording.english import long_duration, short_duration, zone_in_words
+from pipeline.wording.english import (
+    isolated,
+    long_duration,
+    reads_from_the_right,
+    short_duration,
+    without_reordering,
+    zone_in_words,
+)
 from pipeline.wording.events import STATUS_WORDS, status_event_words
 
 # Times this near show seconds, since a seat may have to be confirmed within a minute.
@@ -21,8 +28,20 @@ NEAR = timedelta(minutes=10)
 
 register = template.Library()
 register.filter("duration", short_duration)
+register.filter("isolated", isolated)
 register.filter("long_duration", long_duration)
 register.filter("in_words", status_event_words)
+
+
+@register.filter(name="bdi")
+def tag_bdi(name: object) -> SafeString | str:
+    """Return a name that a person gave, so that it cannot reorder the words around it.
+
+    Every name in the text of a page gets this. The pages are read from left to right, so only names
+    with letters from right to left need the element.
+    """
+    plain = without_reordering(str(name))
+    return format_html("<bdi>{}</bdi>", plain) if reads_from_the_right(plain) else plain
 
 
 @register.simple_tag(name="when", takes_context=True)

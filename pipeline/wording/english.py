@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -9,6 +10,36 @@ _DAY, _HOUR, _MINUTE, _SECOND = 86_400, 3_600, 60, 1
 _LONG_UNITS = (("day", _DAY), ("hour", _HOUR), ("minute", _MINUTE), ("second", _SECOND))
 _SHORT_UNITS = (("d", _DAY), ("h", _HOUR), ("min", _MINUTE), ("s", _SECOND))
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+# Bidirectional classes (UAX #9) of letters and digits from right to left, and of the characters
+# that reorder text. The rule for names refuses the latter today; older rows may hold them.
+_FROM_THE_RIGHT = frozenset({"R", "AL", "AN"})
+_REORDERING = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_ISOLATE, _END_OF_ISOLATE = "\u2068", "\u2069"
+
+
+def isolated(name: str) -> str:
+    """Return a name for a sentence in plain text, so that it cannot reorder the words around it.
+
+    Only names with letters from right to left need the two invisible characters.
+    """
+    plain = without_reordering(name)
+    return f"{_ISOLATE}{plain}{_END_OF_ISOLATE}" if reads_from_the_right(plain) else plain
+
+
+def without_isolates(text: str) -> str:
+    """Return a text for one line of its own, such as a subject, without what `isolated` adds."""
+    return text.replace(_ISOLATE, "").replace(_END_OF_ISOLATE, "")
+
+
+def without_reordering(name: str) -> str:
+    """Return a name without characters that reorder the text after them."""
+    return name.translate(_REORDERING)
+
+
+def reads_from_the_right(text: str) -> bool:
+    """Tell whether a text has letters or digits that are read from right to left."""
+    return any(unicodedata.bidirectional(each) in _FROM_THE_RIGHT for each in text)
 
 
 def plural(number: int, one: str, many: str = "") -> str:

@@ -15,6 +15,7 @@ from django.utils.crypto import salted_hmac
 from jobs.models import ApiKey, JobPosting, User
 from pipeline.models import StoredFile
 from pipeline.selectors.pages import Page
+from pipeline.wording.english import isolated
 from tasks.control import find_task
 from tasks.models import HELD, EventKind, Schedule, Status, Task, TaskEvent
 
@@ -215,7 +216,7 @@ def _names_of_task_actors(
     if not ids:
         return {}
     rows = model._default_manager.filter(pk__in=ids).values_list("pk", column)
-    return {row_id: words.format(name) for row_id, name in rows}
+    return {row_id: words.format(isolated(name)) for row_id, name in rows}
 
 
 # Reads of a task's events, for programs and for people.

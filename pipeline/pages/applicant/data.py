@@ -44,6 +44,7 @@ from pipeline.privacy.erase import erase_person, import_file_rows_to_erase
 from pipeline.privacy.my_data import my_data_about
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
+from pipeline.wording.english import isolated
 from pipeline.wording.events import EVENT_WORDS, NO_PASS_WORDS
 
 security = logging.getLogger("security")
@@ -329,7 +330,7 @@ def result_of_receipt_check(verdict: Verdict, job: Job) -> str:
     if verdict.chain != "ok" or not verdict.is_sound:
         return (
             "This line’s history is damaged: someone has edited the database, or it was restored"
-            f" incorrectly. Ask {job.company.name} about it."
+            f" incorrectly. Ask {isolated(job.company.name)} about it."
         )
     if verdict.known is False:
         return (

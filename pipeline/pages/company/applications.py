@@ -48,6 +48,7 @@ from pipeline.selectors.review import (
     possible_annotation_assignees,
     row_annotations_of,
 )
+from pipeline.wording.english import isolated
 
 MOST_IN_FILE = 10_000
 MOST_VIEWS = 20
@@ -161,5 +162,5 @@ def change_saved_view_of_applications(request: HttpRequest, job_id: UUID) -> Htt
         messages.error(request, f"You can save {MOST_VIEWS} views of a job. Remove one first.")
     else:
         views.update_or_create(name=name, user=member.user, job=job, defaults={"query": query})
-        messages.success(request, f"Saved as “{name}”. Only you see it.")
+        messages.success(request, f"Saved as “{isolated(name)}”. Only you see it.")
     return redirect(f"{here}?{query}")

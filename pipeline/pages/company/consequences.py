@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jobs.models import Job, JobStatus
 from pipeline.selectors.board import LOOKED_AHEAD
-from pipeline.wording.english import count, joined, people, plural
+from pipeline.wording.english import count, isolated, joined, people, plural
 from pipeline.wording.events import UNFILLED_SEATS
 
 MOVED_ON = (
@@ -17,7 +17,7 @@ MOVED_ON = (
 
 def names_in_consequence(names: Sequence[str], total: int) -> str:
     """Join names and count the rest: Ana Li, Bo Berg and 3 more."""
-    shown = [name or "someone without a name" for name in names]
+    shown = [isolated(name) or "someone without a name" for name in names]
     more = total - len(shown)
     if more > 0:
         shown.append(f"{more:,} more")
@@ -113,7 +113,7 @@ def consequence_of_capacity(job: Job, capacity: int, names: Sequence[str]) -> st
     if not names:
         return "Nobody waiting can take a seat now, so nobody is promoted yet."
     if len(names) < added and job.people_waiting > LOOKED_AHEAD:
-        return f"Up to {people(added)} are promoted at once, starting with {names[0]}."
+        return f"Up to {people(added)} are promoted at once, starting with {isolated(names[0])}."
     total = min(added, len(names))
     return f"{promotion_consequence(names[: min(3, total)], total)} at once."
 
@@ -127,4 +127,5 @@ def consequence_of_one_more_seat(job: Job, names: Sequence[str]) -> str:
             return "nobody is waiting, so nobody is promoted."
         return "it stays free for now, because nobody waiting can be offered one yet."
     follows = consequence_of_capacity(job, job.capacity + 1, names)
-    return follows if follows.startswith(tuple(names)) else follows[:1].lower() + follows[1:]
+    begins_with_name = follows.startswith(tuple(map(isolated, names)))
+    return follows if begins_with_name else follows[:1].lower() + follows[1:]

@@ -44,7 +44,7 @@ from pipeline.selectors.review import (
     read_pending_decision,
     shown_pending_decisions,
 )
-from pipeline.wording.english import people, plural
+from pipeline.wording.english import isolated, people, plural
 from pipeline.wording.events import DECISION_WORDS
 
 # Notices on a job's pages of decisions that have not taken effect, or not on everyone.
@@ -147,7 +147,7 @@ def decide_on_application(request: HttpRequest, application_id: UUID) -> HttpRes
         return _decide_on_application(request, member, seen, job, form.cleaned_data, neighbours)
     if not is_kept:
         form.add_error(None, consequences.MOVED_ON)
-    name = seen.application.name or seen.address or "this person"
+    name = isolated(seen.application.name or seen.address or "this person")
     context = {
         "seen": seen,
         "application": seen.application,
@@ -241,7 +241,7 @@ def _show_decision_success_message(
         if member.may(Action.CLOSE_JOB):
             ways.append("close it" if ways else "close the job")
         advice = f" If you are not looking for anyone else, {' or '.join(ways)}." if ways else ""
-    name = seen.application.name or seen.address or "this person"
+    name = isolated(seen.application.name or seen.address or "this person")
     done = DECISION_WORDS[outcome].done
     messages.success(request, f"{name} was {done}.{promoted}{advice}")
 

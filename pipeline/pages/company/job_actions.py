@@ -36,7 +36,7 @@ from pipeline.services.jobs import (
     update_job,
 )
 from pipeline.services.joining import apply
-from pipeline.wording.english import count, people
+from pipeline.wording.english import count, isolated, people
 
 
 @require_POST
@@ -79,7 +79,7 @@ def job_delete(request: HttpRequest, job_id: UUID) -> HttpResponse:
     verb = partial(delete_draft, job_id=job_id, actor=member.actor)
     if not attempt_or_error_message(request, lambda: (verb(), True)):
         return redirect("board", job_id=job.id)
-    messages.success(request, f"The draft “{title}” is deleted.")
+    messages.success(request, f"The draft “{isolated(title)}” is deleted.")
     return redirect("company_jobs")
 
 
@@ -179,5 +179,5 @@ def _add_person_to_job(
             result = "takes part in the draw"
         case _:
             result = f"is now number {seen.position:,} in line"
-    messages.success(request, f"{name} {result}.")
+    messages.success(request, f"{isolated(name)} {result}.")
     return redirect("board", job_id=job.id)

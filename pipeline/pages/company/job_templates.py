@@ -28,6 +28,7 @@ from pipeline.services.jobs import (
     keep_job_template,
     rename_job_template,
 )
+from pipeline.wording.english import isolated
 from pipeline.wording.explanations import explain_line
 
 MAY = Action.CREATE_JOB
@@ -64,7 +65,8 @@ def keep_template(request: HttpRequest, job_id: UUID) -> HttpResponse:
             form.add_error("name", str(error))
         else:
             messages.success(
-                request, f"“{row.name}” is saved as a template. New jobs can start from it."
+                request,
+                f"“{isolated(row.name)}” is saved as a template. New jobs can start from it.",
             )
             return redirect("job_templates")
     context = {
@@ -107,7 +109,7 @@ def delete_template(request: HttpRequest, template_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return render(request, "company/delete_template.html", {"row": row})
     delete_job_template(template=row)
-    messages.success(request, f"“{row.name}” is deleted.")
+    messages.success(request, f"“{isolated(row.name)}” is deleted.")
     return redirect("job_templates")
 
 

@@ -35,6 +35,7 @@ from pipeline.selectors.board import overview_rows, read_decay_worker_for_board
 from pipeline.selectors.jobs import jobs_of_company
 from pipeline.selectors.pages import Page
 from pipeline.services.jobs import create_job
+from pipeline.wording.english import isolated
 from pipeline.wording.explanations import explain_line
 
 JOBS_SHOWN = 20
@@ -133,7 +134,9 @@ def new_job(request: HttpRequest) -> HttpResponse:
         form.add_error("draw_day", str(error))
         return _new_job_page(request, form, None, None, status=422)
     state = "open: everyone can apply" if opened else "a draft: only your company can see it"
-    messages.success(request, f"“{form.cleaned_data['title']}” was created. It is {state}.")
+    messages.success(
+        request, f"“{isolated(form.cleaned_data['title'])}” was created. It is {state}."
+    )
     warn_of_short_window(request, form.policy())
     return redirect("board", job_id=job_id)
 

@@ -29,6 +29,7 @@ from pipeline.selectors.people import (
     search_by_name,
 )
 from pipeline.selectors.timelines import TimelineMoment, lacks_events_of_person, timeline_of_person
+from pipeline.wording.english import isolated
 
 FOUND_SHOWN = 25
 APPLICATIONS_SHOWN = 50
@@ -121,7 +122,7 @@ def person_page(request: HttpRequest, applicant_id: UUID) -> HttpResponse:
         "clock_of": member.company,
         "applications": theirs.rows,
         "events": [
-            (row, " · ".join(filter(None, (row.title, titles.get(row.event.job_id)))))
+            (row, " · ".join(filter(None, (row.title, isolated(titles.get(row.event.job_id, ""))))))
             for row in event_rows_of_person(events.rows)
         ],
         "now": theirs.rows[0].now if theirs.rows else None,

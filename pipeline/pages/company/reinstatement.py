@@ -23,6 +23,7 @@ from pipeline.selectors.applications import (
 )
 from pipeline.selectors.jobs import read_job
 from pipeline.services.leaving import reinstate
+from pipeline.wording.english import isolated
 
 
 def may_offer_reinstatement(seen: SeenApplication, job: Job) -> bool:
@@ -82,6 +83,6 @@ def _reinstate_application(
     if done is not None:
         position = read_application(application_id).position
         result = f"is number {position:,} in line" if position else "gets the free seat"
-        name = seen.application.name or seen.address
+        name = isolated(seen.application.name or seen.address)
         messages.success(request, f"{name} has their place back and {result}.")
     return redirect("application", application_id=application_id)

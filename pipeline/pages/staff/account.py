@@ -19,6 +19,7 @@ from jobs.accounts import account_has_second_step
 from jobs.models import User
 from jobs.team import choose_team_member_emails, locked_teams_of
 from pipeline.pages.access import current_memberships, switch_current_member
+from pipeline.wording.english import isolated
 
 
 @never_cache
@@ -54,7 +55,7 @@ def choose_emails_in_account(request: HttpRequest) -> HttpResponse:
     choose_team_member_emails(
         membership_id=member.id, digest="digest" in request.POST, alerts="alerts" in request.POST
     )
-    messages.success(request, f"Emails about {member.company.name}: saved.")
+    messages.success(request, f"Emails about {isolated(member.company.name)}: saved.")
     return redirect("account")
 
 
@@ -68,5 +69,5 @@ def switch_company_of_account(request: HttpRequest) -> HttpResponse:
         raise Http404 from None
     if member is None:
         raise Http404
-    messages.success(request, f"You are now acting for {member.company.name}.")
+    messages.success(request, f"You are now acting for {isolated(member.company.name)}.")
     return redirect("company_jobs")

@@ -30,6 +30,7 @@ from pipeline.pages.access import (
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.pages.staff.forms import KeyForm
 from pipeline.selectors.pages import Page, encode_cursor
+from pipeline.wording.english import isolated
 from pipeline.work.catalog import COMPANY_TYPES
 from pipeline.work.start import create_limited_key, limits_of_keys
 
@@ -81,7 +82,7 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
         revoked = revoke_api_key(company_id=owner.company.id, key_id=key_id)
     except ApiKeyNotFound:
         raise Http404 from None
-    messages.success(request, f"Key “{revoked.name}” revoked.")
+    messages.success(request, f"Key “{isolated(revoked.name)}” revoked.")
     return redirect("api_keys")
 
 

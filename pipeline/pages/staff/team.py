@@ -24,6 +24,7 @@ from pipeline.pages.access import (
 from pipeline.pages.staff.emails import email_new_member
 from pipeline.pages.staff.forms import ROLES, AddMemberForm, RoleForm
 from pipeline.web.rate_limit import Rate, count_against_rate
+from pipeline.wording.english import isolated
 
 MAILS = Rate(60, 3_600)  # emails per hour to people whom a company adds, repeated ones included
 TOO_MANY_MAILS = "Too many people were emailed in the last hour. Try again later."
@@ -137,7 +138,7 @@ def _change_team_member(request: HttpRequest, owner: Member, colleague: Membersh
     try:
         if removes:
             remove_team_member(company_id=company.id, membership_id=colleague.id)
-            messages.success(request, f"{email} removed from the team of {company.name}.")
+            messages.success(request, f"{email} removed from the team of {isolated(company.name)}.")
             return redirect("account" if colleague.user_id == owner.user.id else "team")
         role = Role(form.cleaned_data["role"])
         change_team_role(company_id=company.id, membership_id=colleague.id, role=role)

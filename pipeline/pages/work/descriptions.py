@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.urls import reverse
 
-from pipeline.wording.english import count, short_duration
+from pipeline.wording.english import count, isolated, short_duration
 from pipeline.wording.task_words import TASK_STATUS_WORDS
 from pipeline.work.catalog import COMPANY_TYPES
 from pipeline.work.start import Subjects, subjects_of
@@ -58,14 +58,14 @@ _IMPORT_TASKS = {
 def describe_task_subject(key: str, payload: Any, subjects: Subjects) -> str:
     """Describe what a task does, like "Export the log of Cook as CSV"."""
     given = payload if isinstance(payload, dict) else {}
-    title = subjects.jobs.get(str(given.get("job_id")), GONE)
+    title = isolated(subjects.jobs.get(str(given.get("job_id")), GONE))
     match key:
         case "applications.import" | "applications.check_import" | "applications.undo_import":
             found = subjects.imports.get(str(given.get("import_id")))
             if found is None:
                 return "Import applicants from a deleted file"
             people = "applicants" if found.rows is None else count(found.rows, "applicant")
-            into = subjects.jobs.get(str(found.job_id), GONE)
+            into = isolated(subjects.jobs.get(str(found.job_id), GONE))
             return _IMPORT_TASKS[key].format(f"{people} into {into}")
         case "applications.export":
             return f"Export the applications to {title}{_describe_task_format(given)}"

@@ -41,6 +41,7 @@ from pipeline.pages.work.actions import (
     words_of_refused_task_action,
 )
 from pipeline.pages.work.descriptions import FORMATS, describe_task_type, task_rows_of
+from pipeline.wording.english import isolated
 from pipeline.work.catalog import is_switched_off_in_catalog
 from pipeline.work.schedules import (
     Plan,
@@ -417,7 +418,7 @@ def switch_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
         messages.error(request, words_of_refused_task_action(error))
     else:
         state = "on" if on else "off"
-        messages.success(request, f"Schedule “{changed.name}” switched {state}.")
+        messages.success(request, f"Schedule “{isolated(changed.name)}” switched {state}.")
     return redirect("schedules")
 
 
@@ -435,7 +436,7 @@ def end_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
         schedule_id=schedule_id,
         actor=actor_of_task_action(member),
     )
-    messages.success(request, f"Schedule “{schedule.name}” deleted.")
+    messages.success(request, f"Schedule “{isolated(schedule.name)}” deleted.")
     return redirect("schedules")
 
 

@@ -1,0 +1,132 @@
+"""Names from right to left, and old names that reorder text, leave each sentence in order."""
+
+from __future__ import annotations
+
+import re
+from uuid import UUID
+
+import pytest
+from django.template import Context, Engine
+from django.test import Client
+
+from jobs.models import JobPosting
+from pipeline.models import Application
+from pipeline.notifications.applicants import applicant_email_facts
+from pipeline.notifications.messages import reminder_message, render_message_as_html
+from tests.house.files import name_of
+from tests.support import factories
+from tests.support.applicants import leave, named
+from tests.support.clock import database_now
+from tests.support.environment import ROOT
+from tests.support.pages import page_of
+
+HEBREW = "\u05e9\u05e8\u05d4 \u05db\u05d4\u05df"
+# The variables of templates that hold what a person gave, and where one of them is our own word.
+NAMES = re.compile(
+    r"(\w+\.)*(application|account|company|run\.file|row|key|schedule|view|before|known|miss"
+    r"|refusal|first)\.name|(\w+\.)*posting\.(title|location)|(\w+\.)*job_title"
+    r"|row\.(title|location|company|job|description)|tag|link\.label|place\.label|authenticator"
+    r"|run\.columns\.(email|external_id)"
+)
+OURS = {
+    ("applicant/devices.html", "device.row.name"),
+    ("components/nav.html", "link.label"),
+    ("history/_event.html", "row.title"),
+}
+# Places of plain text, which can hold no element.
+PLAIN = re.compile(
+    r"{#.*?#}|{% block (?:title|description) %}.*?{% endblock %}"
+    r"|<(title|option|textarea|script)\b.*?</\1>",
+    re.DOTALL,
+)
+
+
+def names_shown_without_bdi(template: str) -> list[str]:
+    """Return the variables with names in the text of a template that lack the filter."""
+    shown: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        shown.append(found[1].strip())
+        return f"\0{len(shown) - 1}\0"
+
+    text = re.sub(r"{{(.*?)}}", keep, PLAIN.sub("", template), flags=re.DOTALL)
+    text = re.sub(r"<[^>]*>", "", re.sub(r"{%.*?%}", "", text, flags=re.DOTALL))
+    variables = [shown[int(at)].split("|") for at in re.findall(r"\0(\d+)\0", text)]
+    is_block = ("linebreaks", "linebreaksbr")
+    return [
+        name
+        for name, *filters in variables
+        if NAMES.fullmatch(name) and "bdi" not in filters and not {*is_block} & {*filters}
+    ]
+
+
+def test_every_name_in_the_text_of_a_page_is_apart_from_the_words_around_it() -> None:
+    folder = ROOT / "templates"
+    files = sorted(folder.rglob("*.html"))
+
+    lacking = [
+        (name_of(file), name)
+        for file in files
+        for name in names_shown_without_bdi(file.read_text())
+        if (str(file.relative_to(folder)), name) not in OURS
+    ]
+
+    assert files
+    assert lacking == []
+
+
+@pytest.mark.parametrize(
+    ("template", "lacking"),
+    [
+        ("<p>{{ job.posting.title }}</p>", ["job.posting.title"]),
+        ('<b>{{ application.name|default:"?" }}</b>', ["application.name"]),
+        ("<p>{{ job.posting.title|bdi }}</p>", []),
+        ('<p title="{{ job.posting.title }}"></p><title>{{ company.name }}</title>', []),
+    ],
+)
+def test_a_name_without_the_filter_is_found(template: str, lacking: list[str]) -> None:
+    assert names_shown_without_bdi(template) == lacking
+
+
+@pytest.mark.parametrize(
+    ("name", "html"),
+    [
+        ("Ann <Li>", "Ann &lt;Li&gt;"),
+        (f"{HEBREW} <b>", f"<bdi>{HEBREW} &lt;b&gt;</bdi>"),
+        ("Bo \u202egnieR", "Bo gnieR"),
+        (f"{HEBREW}\u2069 x", f"<bdi>{HEBREW} x</bdi>"),
+    ],
+)
+def test_the_filter_escapes_a_name_and_sets_it_apart_where_needed(name: str, html: str) -> None:
+    engine = Engine(libraries={"line": "pipeline.templatetags.line"}, builtins=[])
+
+    shown = engine.from_string("{% load line %}{{ name|bdi }}").render(Context({"name": name}))
+
+    assert shown == html
+
+
+def test_the_board_keeps_its_sentences_in_order(owner: Client, job: UUID) -> None:
+    leave(named(job, "Ana Li"))
+    for old, new in (("Cy Okafor", "Bo \u202egnieR"), ("Dee Rao", HEBREW)):
+        Application.objects.filter(job_id=job, name=old).update(name=new)
+
+    page = page_of(owner, f"/company/jobs/{job}/")
+
+    assert f"\u2068{HEBREW}\u2069 is promoted" in page
+    assert f"<bdi>{HEBREW}</bdi>" in page
+    assert "Bo gnieR" in page
+    assert "\u202e" not in re.sub(r'(title|aria-label)="[^"]*"', "", page)
+
+
+@pytest.mark.django_db
+def test_an_email_keeps_a_name_apart_but_its_subject_has_only_the_name() -> None:
+    person = factories.application(factories.job())
+    JobPosting.objects.filter(job_id=person.job_id).update(title=HEBREW)
+    person = factories.fresh(person)
+
+    message = reminder_message(applicant_email_facts(person, None), database_now())
+
+    assert HEBREW in message.subject
+    assert "\u2068" not in message.subject
+    assert f"“\u2068{HEBREW}\u2069” at" in message.text
+    assert f"“\u2068{HEBREW}\u2069” at" in render_message_as_html(message)
