@@ -34,7 +34,7 @@ NAV_OF_MEMBERS = (
         "Work",
         "dead_letters dead_replay work_types schedules new_schedule edit_schedule end_schedule"
         " schedule_history task"
-        " task_edit task_discard",
+        " task_edit task_discard cancel_matching",
     ),
     ("team", "Team", "team_member"),
     (

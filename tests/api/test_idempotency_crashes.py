@@ -107,7 +107,7 @@ def test_it_is_found_even_if_it_has_ended_since(killed: Callable[[Sent, str], No
     ("sent_by", "module", "answer"),
     [
         (keyed_posts.own_application, "applications.views", (409, "DUPLICATE_SUBMISSION")),
-        (keyed_posts.removal, "applications.decisions", (409, "INVALID_TRANSITION")),
+        (keyed_posts.removal, "applications.review", (409, "INVALID_TRANSITION")),
         (keyed_posts.a_job, "jobs.views", (201, None)),
     ],
 )

@@ -128,6 +128,7 @@ def _schedule(world: World) -> dict[str, Any]:
 
 WORK: dict[str, Where] = {
     "work": _nothing,
+    "cancel_matching": _nothing,
     "task": _task,
     "task_edit": _task,
     "task_discard": _task,
@@ -172,14 +173,14 @@ ONLY_POSTED_TO = set(
     prepare_export redeliver_webhook redeliver_webhooks report_schedule run_schedule second_step
     send_email_again sign_out switch_company switch_schedule switch_webhook take_offer task_cancel
     task_replay test_webhook type_pause type_resume undo_decision cancel_planned_seats
-    add_my_device remove_my_device
+    add_my_device remove_my_device task_run_now reset_sandbox
     """.split()
 )
 NO_PAGES = set(
     """
     export favicon import_refused import_sample left_icon manifest my_data_download
     my_deadline_file my_line_log my_receipt_file offer_deadline_file qr_code receipt_keys report_csv
-    robots stored_file service_worker
+    robots sitemap stored_file service_worker
     """.split()
 )
 # Pages of the library for accounts that no link leads to, or that have no HTML.

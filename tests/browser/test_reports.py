@@ -71,7 +71,7 @@ def test_a_report_is_made_read_and_made_every_monday(
     shows(page, "2 seats were offered; 1 was confirmed, and 1 deadline was missed")
     with page.expect_download() as told:
         owner.follow("CSV")
-    assert "decided_hired,count,1,0" in Path(told.value.path()).read_text()
+    assert '"decided_hired","count",1,0' in Path(told.value.path()).read_text()
     axe(page)
     shot(page, "report-light")
     _can_be_used_by_everybody(page.url, browser_page, site, company)

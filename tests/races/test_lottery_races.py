@@ -9,7 +9,6 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection
 
 from pipeline.audit.verify import verify_job
-from pipeline.line import settle as drawing
 from pipeline.line import settle as line_settle
 from pipeline.line import sql
 from pipeline.services.settling import settle, settle_next_due
@@ -68,18 +67,22 @@ def test_only_one_commit_for_draw_and_places_survives_a_killed_worker(
     job_id = lottery()
     factories.applications(job_id, 8)
     let_time_pass(job_id, 601)
-    if not together_with_draw:
-        whole = drawing.write
-        monkeypatch.setattr(
-            drawing, "write", lambda job: whole(job, commit=True) or connection.connection.commit()
-        )
+    whole = line_settle.write
+
+    def write_draw(job: Any) -> None:
+        if together_with_draw:
+            whole(job)
+        else:
+            whole(job, commit=True)
+            connection.connection.commit()
 
     def be_killed(_job: Any) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
     with monkeypatch.context() as killed:
-        killed.setattr(line_settle, "write", be_killed)
+        writes = iter([write_draw, be_killed])
+        killed.setattr(line_settle, "write", lambda job: next(writes)(job))  # noqa: PLW0108
         [answer] = together([partial(settle, job_id=job_id)])
     assert isinstance(answer, OperationalError)
 

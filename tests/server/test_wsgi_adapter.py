@@ -33,9 +33,9 @@ def said(port: int, *texts: bytes, pause: float = 0.0) -> bytes:
         return b"".join(iter(lambda: client.recv(65_536), b""))
 
 
-def post(path: str, *headers: str) -> bytes:
-    """The head of a POST with JSON, the last one of its connection."""
-    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+def post(path: str, *headers: str, kind: str = "application/json") -> bytes:
+    """The head of a POST, the last one of its connection."""
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Content-Type: {kind}"]
     return "\r\n".join([*lines, "Connection: close", *headers, "", ""]).encode()
 
 
@@ -106,7 +106,7 @@ def test_a_file_of_people_may_be_longer_than_other_bodies(port: int) -> None:
     body = b"name,email\n" + b"\n" * 10_000_000
 
     def sent(address: str) -> bytes:
-        return said(port, post(address, f"Content-Length: {len(body)}"), body)
+        return said(port, post(address, f"Content-Length: {len(body)}", kind="text/csv"), body)
 
     assert sent(path).startswith(b"HTTP/1.1 401")
     assert sent("/api/v1/jobs").startswith(b"HTTP/1.1 413")

@@ -60,6 +60,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.ApplicationNote": lambda acme: Q(application__job__company=acme),
     "pipeline.ApplicationTag": lambda acme: Q(job__company=acme),
     "pipeline.ApplicationReference": lambda acme: Q(company_id=acme.id),
+    "pipeline.Change": lambda acme: Q(company_id=acme.id),
     "pipeline.ClockAdvance": lambda acme: Q(company=acme),
     "pipeline.Contest": lambda acme: Q(company=acme),
     "pipeline.DecisionItem": lambda acme: Q(application__job__company=acme),
@@ -70,6 +71,7 @@ OF_COMPANY: dict[str, Any] = {
     "pipeline.Event": lambda acme: Q(company_id=acme.id),
     "pipeline.ForecastStatement": lambda acme: Q(job_id__in=_jobs_of(acme)),
     "pipeline.ImportRefusal": lambda acme: Q(run__file__company_id=acme.id),
+    "pipeline.ImportedRow": lambda acme: Q(run__file__company_id=acme.id),
     "pipeline.ImportRun": lambda acme: Q(file__company_id=acme.id),
     "pipeline.JobForecast": lambda acme: Q(job_id__in=_jobs_of(acme)),
     "pipeline.JobReference": lambda acme: Q(company_id=acme.id),
@@ -106,6 +108,7 @@ OF_SITE = {
         "auth.Permission",
     ),
     *("contenttypes.ContentType", "pipeline.Heartbeat", "pipeline.IdempotencyRecord"),
+    *("pipeline.ReceiptKey", "pipeline.WebServer"),
     *(
         "pipeline.Throttle",
         "pipeline.WebhookTaskPlace",

@@ -135,6 +135,6 @@ def test_no_title_adds_a_line_to_the_file(offered: Application, title: str) -> N
     names = [line.partition(b":")[0].partition(b";")[0] for line in unfolded if line]
 
     assert all(len(line) <= 75 and b"\n" not in line and b"\r" not in line for line in lines)
-    assert names.count(b"BEGIN") == names.count(b"END") == 2
+    assert names.count(b"BEGIN") == names.count(b"END") == 3  # calendar, event, alarm
     assert names.count(b"SUMMARY") == 1
     assert not {b"ATTENDEE", b"X"} & set(names)
