@@ -8,7 +8,8 @@ from django.db import migrations, models
 FUNCTION = """
 CREATE FUNCTION pipeline_transactions() RETURNS TABLE (pid int, state text, began timestamptz)
     STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE sql
-    AS 'SELECT pid, state, xact_start FROM pg_stat_activity WHERE xact_start IS NOT NULL';
+    AS 'SELECT pid, state, xact_start FROM pg_stat_activity
+        WHERE xact_start IS NOT NULL AND coalesce(datname, current_database()) = current_database()';
 REVOKE ALL ON FUNCTION pipeline_transactions() FROM PUBLIC;
 """
 

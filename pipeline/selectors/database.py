@@ -27,12 +27,12 @@ WITH holder AS (
 SELECT 'process ' || a.pid, coalesce(a.usename, ''), coalesce(a.application_name, ''),
        coalesce(a.state, seen.state, ''),
        extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, seen.began))::float8,
-       coalesce(greatest(age(a.backend_xid), age(CASE
-           WHEN coalesce(a.datname, current_database()) = current_database() THEN a.backend_xmin
-       END)), -1),
+       coalesce(greatest(age(a.backend_xid), age(a.backend_xmin)), -1),
        a.pid::text IN (SELECT id FROM holder)
 FROM pg_stat_activity a LEFT JOIN pipeline_transactions() seen USING (pid)
 WHERE a.pid <> pg_backend_pid()
+  -- Those of another database hold nothing of this one; a replica's connection has no database.
+  AND coalesce(a.datname, current_database()) = current_database()
   AND coalesce(a.backend_type, '') NOT IN ('autovacuum worker', 'autovacuum launcher')
   AND (a.xact_start IS NOT NULL OR seen.began IS NOT NULL OR a.backend_xmin IS NOT NULL
        OR a.backend_xid IS NOT NULL OR a.pid::text IN (SELECT id FROM holder))

@@ -88,6 +88,7 @@ PRESSED = {
     "system": "test_a_log_is_verified_from_the_system_page",
     "take_offer": STORIES,
     "take_over": "test_an_applicant_changes_their_name",
+    "cancel_matching": "test_all_tasks_that_match_are_cancelled_after_a_question",
     "task_cancel": "test_a_task_is_started_seen_moving_and_cancelled",
     "task_discard": "test_dead_letters_are_replayed_all_at_once_and_discarded",
     "task_edit": DEAD,

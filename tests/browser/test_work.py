@@ -63,6 +63,22 @@ def test_a_task_is_started_seen_moving_and_cancelled(recruiter: Hands) -> None:
     expect(page.locator(BAR)).to_have_count(0)
 
 
+@pytest.mark.usefixtures("worker")
+def test_all_tasks_that_match_are_cancelled_after_a_question(recruiter: Hands) -> None:
+    page = recruiter.page
+    page.goto("/company/work/")
+    recruiter.fill("Seconds to sleep", "60")
+    recruiter.press("Start task")
+    page.wait_for_selector(".task-row")
+
+    page.goto("/company/work/cancel/")
+    shows(page, "Cancel 1 task?")
+    axe(page)
+    page.locator("main button").click()
+
+    shows(page, "1 task cancelled.")
+
+
 def test_equal_tasks_unfold_and_fit(browser_page: OpenPage, site: Site, company: Company) -> None:
     for _ in range(5):
         ended(company, {"slept_seconds": 1})

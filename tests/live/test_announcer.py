@@ -15,6 +15,7 @@ from pipeline.live import announcer as announcing_room
 from pipeline.live.announcer import GAP_SECONDS, Announcer
 from pipeline.live.channel import channel_changes, channel_payloads
 from pipeline.services.settling import settle_next_due
+from tasks.failure_log import FailureLog
 from tests.live.listening import ear, heard
 from tests.support import factories
 from tests.support.clock import let_time_pass
@@ -128,6 +129,7 @@ def test_a_change_neither_waits_nor_fails_when_nobody_can_be_told(
         raise psycopg.OperationalError("gone")
 
     monkeypatch.setattr(announcing_room, "channel_connection_parameters", fail)
+    monkeypatch.setattr(announcing_room, "failures", FailureLog())  # has written nothing yet
 
     job_id = factories.job()
 
