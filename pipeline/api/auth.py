@@ -1,4 +1,4 @@
-"""Authentication: identify the caller by the request's credential."""
+"""Callers of the API: their credential, what they may do, and what they may see."""
 
 from __future__ import annotations
 

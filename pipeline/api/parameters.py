@@ -1,4 +1,4 @@
-"""Query parameters: each is read and checked, or the request is refused."""
+"""Parameters and bodies of requests: pages, queries, parsing, selected fields."""
 
 from __future__ import annotations
 

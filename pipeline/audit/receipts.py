@@ -1,4 +1,4 @@
-"""A job's log for its applicants: every event, without names, and its digest.
+"""Receipts: the log without names, its digest, and the keys that sign.
 
 People have opaque ids. The log does not say how other people left, what was asked and answered
 about that, or who acted. But each row holds the hash of the full event, so a later change of an

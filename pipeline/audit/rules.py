@@ -1,4 +1,4 @@
-"""Fold of contests: an end is contested once, answered once, and nothing but the answer changes it.
+"""Rules of the fold of a log: contests, wishes, passes, lost places, draws, planned seats.
 
 Like the rest of the fold, it shares no rule with the code that writes the log.
 """

@@ -1,4 +1,4 @@
-"""Settings of the keys that sign receipts."""
+"""Keys of receipts and push messages, and rules for passwords."""
 
 from __future__ import annotations
 

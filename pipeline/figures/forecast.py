@@ -1,4 +1,4 @@
-"""Survival curves by Kaplan and Meier: how long people wait, including those still waiting.
+"""Forecasts of waiting times from the log, and how often they came true.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""Reads of a job's weekly reports, and of the task that is making one."""
+"""Weekly reports of a job: figures, reads, schedule and task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of whole lines and logs for exports, in batches, however long.
+"""Exports of whole lines and logs: rows, formats, files and task.
 
 Nothing here holds a transaction open while a slow client reads. Only one batch is held in memory.
 """

@@ -1,4 +1,4 @@
-"""Reads of the files that the database holds for a company."""
+"""Files that the database holds for a company: reads, writes and quota."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Emails that people can do without, and their end."""
+"""Emails to companies: digests, alerts, and who wants them."""
 
 from __future__ import annotations
 

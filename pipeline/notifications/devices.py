@@ -1,4 +1,4 @@
-"""Encryption of messages to a browser (RFC 8291, in the coding of RFC 8188): one record each.
+"""Devices of applicants: adding them, encryption, keys, and what they show.
 
 The push service cannot read them. Written here on `cryptography`, and tested with the
 RFC's own example; docs/decisions/0018 says why no library does it.

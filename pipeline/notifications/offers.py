@@ -1,4 +1,4 @@
-"""Watch over an open offer: its reminders, and more time when its email came too late.
+"""Watch over an open offer and an acceptance in advance: reminders, more time.
 
 One task sends the reminders of an offer. It runs at the next checkpoint, checks that the offer is
 still open, and enqueues itself for the checkpoint after. Another guards its deadline; it never

@@ -1,4 +1,4 @@
-"""Outbox: the email tasks that follow from the events of a change, written together with them."""
+"""Outbox: email tasks written with the events of a change, and their handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Network of the HTTP client for webhooks: connections go to checked addresses only."""
+"""HTTP client for addresses that strangers chose, connecting to checked ones only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carrying out a decision when it is due, with a separate move and event for each person."""
+"""Decisions that wait until they can no longer be undone."""
 
 from __future__ import annotations
 

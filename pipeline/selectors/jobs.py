@@ -1,4 +1,4 @@
-"""Reads of jobs."""
+"""Reads of jobs, with recent figures and planned seats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cursors between pages of rows."""
+"""Pages of rows, and the cursors between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of applicants, for one company or for themselves."""
+"""Reads of applicants, and search for them by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of companies' decisions that have not taken effect, or not on everyone."""
+"""Reads for review: waiting decisions, contests and annotations."""
 
 from __future__ import annotations
 

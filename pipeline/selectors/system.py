@@ -1,4 +1,4 @@
-"""Status of the background services, as far as a company may see it."""
+"""Status of the site: background services, health, and the feed of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of the events of one application or one person, oldest first."""
+"""Events of an application, a person or a job, and how positions changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queue in front of the threads: decides whether a request runs, waits or is refused.
+"""Queue and threads of requests, and the limit on their statements.
 
 All of it runs in the event loop of one process, so it needs no locks. A client is an accepted
 credential, or else a network address.

@@ -1,4 +1,4 @@
-"""WSGI environ of an ASGI request."""
+"""WSGI under ASGI: Django runs in threads, and the event loop talks to clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contest: a person asks the company to look again at the end of their application."""
+"""Contests: a person asks for another look at an end, drops that, or gets an answer."""
 
 from __future__ import annotations
 

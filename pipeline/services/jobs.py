@@ -1,4 +1,4 @@
-"""Life cycle of a job: create, open, pause, resume and close it."""
+"""Jobs: life cycle, changes, drafts, templates and planned seats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification of applications whose person has proved the address."""
+"""Joining a line: applying, proving the address, references of a company."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Withdrawal from a line."""
+"""Leaving a line: withdrawal, decisions of a company, and a lost place given back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advance of a sandbox's clock: time passes in all its jobs at once, and what was due happens.
+"""Sandboxes: their clock, and a reset that puts an empty one in their place.
 
 It is not an outage: every deadline before the new time is settled at its own instant, in order.
 """

@@ -1,4 +1,4 @@
-"""Acknowledgement of an offered seat."""
+"""Turns of a person: confirm, defer, accept in advance, pass; longer deadlines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Network address of a request's client."""
+"""Network addresses of clients, the probe of proxies, and access to the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request counts and durations for Prometheus.
+"""Metrics, spans and caller names of requests.
 
 Under gunicorn, each process keeps its numbers in files in the directory that
 `pipeline.server.gunicorn_config` sets as PROMETHEUS_MULTIPROC_DIR. The process that is asked adds

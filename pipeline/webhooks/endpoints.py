@@ -1,4 +1,4 @@
-"""Services of a company's webhook endpoints: create, change, rotate the secret, delete, test."""
+"""Webhook endpoints of a company: changes, signatures, reads and redelivery."""
 
 from __future__ import annotations
 

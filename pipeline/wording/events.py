@@ -1,4 +1,4 @@
-"""Words about how an application ended, for its applicant: one table. Pure."""
+"""Words about events, ends, contests, wishes and emails. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons why nobody is being promoted in a job's line, in every state of the job. Pure."""
+"""Words about the state of a line: promotions, draws, forecasts, moves. Pure."""
 
 from __future__ import annotations
 

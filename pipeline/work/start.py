@@ -1,4 +1,4 @@
-"""Limits of an API key's background work, set by an owner of its company."""
+"""Start of a background task by a company: limits, ownership of ids, refusals."""
 
 from __future__ import annotations
 

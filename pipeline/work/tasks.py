@@ -1,4 +1,4 @@
-"""Reads of a company's background work: its tasks."""
+"""A company's background work: tasks, their events, and who acted on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of a job's log for a simulation, and of its last what-if."""
+"""Run of a what-if: start, reads, comparison and task."""
 
 from __future__ import annotations
 

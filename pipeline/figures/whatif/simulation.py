@@ -1,4 +1,4 @@
-"""State of a simulation: its people, the resulting events, and the changed rules. Pure."""
+"""Simulation of a line under other rules: state, behaviour and steps. Pure."""
 
 from __future__ import annotations
 

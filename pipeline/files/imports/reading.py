@@ -1,4 +1,4 @@
-"""Parser of CSV files of people to import. Stores nothing."""
+"""Reading of uploaded CSV files into rows."""
 
 from __future__ import annotations
 

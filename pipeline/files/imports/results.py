@@ -1,4 +1,4 @@
-"""Reads of imports and their progress."""
+"""Results of an import: refused rows, progress, and the outcome of each row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage of an imported file until a worker reads it."""
+"""Start of an import: its file or rows are stored until a worker reads them."""
 
 from __future__ import annotations
 

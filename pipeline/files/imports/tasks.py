@@ -1,4 +1,4 @@
-"""Check of an imported file before anyone is admitted."""
+"""Tasks of an import: check, admission and undo."""
 
 from __future__ import annotations
 
