@@ -105,7 +105,7 @@ class WalArchive:
 
     @property
     def is_late(self) -> bool:
-        """Tell whether a file should have been archived by now, also on a site with little to log."""
+        """Tell whether a file should have been archived by now, even on a quiet site."""
         due_seconds = max(ARCHIVE_SECONDS, 2.0 * self.timeout_seconds)
         return self.timeout_seconds > 0 and self.age_seconds > due_seconds
 
