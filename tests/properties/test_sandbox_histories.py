@@ -114,7 +114,7 @@ class SandboxHistory(History):
     def teardown(self) -> None:
         super().teardown()
         if self.agrees:
-            self.receipts.assert_all_hold(self.job_id)
+            self.receipts.assert_all_hold(self.job_id, of_sandbox=True)
             if self.draws_after is None:  # what-ifs know no draw
                 assert simulated(self.job_id) == logged(self.job_id)
 

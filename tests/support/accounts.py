@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+from allauth.mfa import app_settings
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.test import Client
 
 from jobs.models import Company, Membership, Role, User
@@ -38,3 +41,9 @@ def sign_in(email: str, password: str = PASSWORD, client: Client | None = None) 
 def is_signed_in(client: Client) -> bool:
     """Return whether an account is signed in."""
     return client.get("/account/").status_code == 200
+
+
+def app_code(secret: str, *, periods: int = 0) -> str:
+    """Return the code of an authenticator app now, or so many times 30 seconds later."""
+    counter = int(time.time()) // app_settings.TOTP_PERIOD
+    return format_hotp_value(hotp_value(secret, counter + periods))

@@ -14,10 +14,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import (
     TOTP,
-    format_hotp_value,
     generate_totp_secret,
-    hotp_value,
-    yield_hotp_counters_from_time,
 )
 from allauth.mfa.webauthn.internal.auth import STATE_SESSION_KEY
 from django.core import mail
@@ -27,7 +24,7 @@ from fido2.utils import websafe_encode
 
 from jobs.models import Company, User
 from tests.pages.staff.test_second_step import SECOND_STEP
-from tests.support.accounts import PASSWORD, browser_of, is_signed_in, member_of, sign_in
+from tests.support.accounts import PASSWORD, app_code, browser_of, is_signed_in, member_of, sign_in
 from tests.support.passkeys import SecurityKey
 
 PASSKEY = "/account/2fa/webauthn/login/"
@@ -59,12 +56,6 @@ def secret(ada: User) -> str:
     return secret
 
 
-def code_of(secret: str, *, periods: int = 0) -> str:
-    """Return the app's code for now, or for later."""
-    earliest = next(yield_hotp_counters_from_time())
-    return format_hotp_value(hotp_value(secret, earliest + 1 + periods))
-
-
 def enter(ada: User, code: str) -> bool:
     """Sign in by password and a code; tell whether that opened the account."""
     client = Client()
@@ -77,7 +68,7 @@ def enter(ada: User, code: str) -> bool:
 def test_a_code_that_was_seen_works_once_for_as_long_as_it_is_valid(
     ada: User, secret: str, spelling: str
 ) -> None:
-    code = code_of(secret, periods=1)  # of a phone half a minute fast: valid for a minute more
+    code = app_code(secret, periods=1)  # of a phone half a minute fast: valid for a minute more
     again = spelling.format(code[:3], code[3:])
 
     opened = enter(ada, code)
@@ -88,7 +79,7 @@ def test_a_code_that_was_seen_works_once_for_as_long_as_it_is_valid(
 
 
 def test_a_used_code_is_also_none_for_proving_oneself_again(ada: User, secret: str) -> None:
-    code = code_of(secret)
+    code = app_code(secret)
     assert enter(ada, code)
     cache.clear()
     thief = browser_of(ada)
