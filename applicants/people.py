@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from applicants.addresses import checked_address
 from applicants.models import ERASED, Applicant
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 
 
 def find_or_create_applicant(email: str) -> Applicant:
@@ -53,8 +53,7 @@ WITH wanted AS (
 SELECT email, id FROM made
 UNION ALL
 SELECT email, known.id FROM applicants_applicant known JOIN wanted USING (email)
-""",
-    prepared_row,
+"""
 )
 
 

@@ -62,8 +62,8 @@ def claims() -> None:
     """Time claims with nothing due, and claims of 1 and 50 of many due tasks, by companies."""
     from tasks import registry
     from tasks.enqueue import NewTask, enqueue_many
-    from tasks.sql.running import NEXT_DUE
     from tasks.worker.connection import WorkerConnection
+    from tasks.worker.task_store import NEXT_DUE
 
     store = WorkerConnection()
     types = list(registry.write_registered_types().values())

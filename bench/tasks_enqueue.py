@@ -117,7 +117,7 @@ def statement(parameter: str) -> None:
     """Run the statement alone: the database's work and the round trip."""
     from django.db import connection
 
-    from tasks.sql.enqueue import ENQUEUE
+    from tasks.enqueue import ENQUEUE
 
     with connection.cursor() as cursor:
         cursor.execute(ENQUEUE, {"tasks": parameter})
@@ -129,7 +129,7 @@ def prepared(parameter: str) -> None:
     import psycopg
     from django.db import connection
 
-    from tasks.sql.enqueue import ENQUEUE
+    from tasks.enqueue import ENQUEUE
 
     connection.ensure_connection()
     raw = connection.connection

@@ -23,7 +23,7 @@ from tasks.models import (
     TaskType,
     note_in_audit,
 )
-from tasks.sql.running import PARKED_AT_ONCE, UNPARK
+from tasks.sql.claim import PARKED_AT_ONCE, UNPARK
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,20 @@ from tasks.json import as_json
 from tasks.log_context import log_fields
 from tasks.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MOST_ATTEMPTS, Task
 from tasks.payloads import CheckedPayload, check_payload
-from tasks.sql.enqueue import ENQUEUE, WAKE
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.enqueue import ENQUEUE_PARTS, WAKE
+from tasks.sql.prepared import PreparedStatement
 
 LONGEST_DELAY_SECONDS = 366 * 86_400.0
 LONGEST_KEY = 256  # characters
-_ENQUEUE = PreparedStatement(ENQUEUE, prepared_row)
+
+# Returns, for each task whose type has a row: its number, the type's id, and the task's id if it is
+# new.
+ENQUEUE = f"""
+WITH {ENQUEUE_PARTS}
+SELECT n, type_id, CASE WHEN id IN (SELECT id FROM tasks_made) THEN id END
+FROM tasks_given ORDER BY n
+"""  # noqa: S608  a constant
+_ENQUEUE = PreparedStatement(ENQUEUE)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from tasks.sql.upkeep import FORGET_OWNER_COUNTS
 from tasks.stats import fold_totals
 
 KEPT_SECONDS = 7 * 86_400
@@ -35,6 +34,14 @@ _OLD_ACTS = "DELETE FROM tasks_taskact WHERE at < statement_timestamp() - interv
 _LOST_WORKERS = (
     "DELETE FROM tasks_taskworker WHERE beat_at < statement_timestamp() - interval '1 day'"
 )
+# Remove old counts and closed breakers that are no longer needed.
+_FORGET_OWNER_COUNTS = """
+WITH counts AS (
+    DELETE FROM tasks_taskownertally WHERE slot < statement_timestamp() - interval '1 hour'
+)
+DELETE FROM tasks_taskownerbreaker
+WHERE breaker = 'CLOSED' AND changed_at < statement_timestamp() - interval '1 hour'
+"""
 
 _batch = [1_000]
 
@@ -53,7 +60,7 @@ def run_task_retention() -> float:
     fold_totals()
     _run_retention_statement(_OLD_ACTS)
     _run_retention_statement(_LOST_WORKERS)
-    _run_retention_statement(FORGET_OWNER_COUNTS)
+    _run_retention_statement(_FORGET_OWNER_COUNTS)
     return REST_SECONDS
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from tasks.sql.running import LANES
+from tasks.sql.claim import LANES
 
 MOST_PENDING, MOST_ENDED = 100_000, 10_000
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache, lru_cache, wraps
+from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 from uuid import UUID, uuid4
 
@@ -19,33 +19,131 @@ from applicants.models import ERASED
 from jobs.models import JobStatus
 from jobs.policies import POLICY_FIELDS, Policy
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound, LineError
-from pipeline.line import sql
 from pipeline.line.locked_job import LockedJob
+from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, HOT, TIME_ZONE
 from pipeline.models import Application
-from tasks.sql.prepared import Parameters, PreparedStatement, prepared_row, run_prepared
+from tasks.sql.prepared import PreparedStatement, Row, run_prepared
 
-# Round trips of the line's hot path: several prepared statements in each. While a job's lock is
-# held, every round trip makes all other changes to that job wait. So BEGIN and the first reads
-# travel with the lock, and COMMIT with the write.
-
-
-Row = tuple[Any, ...]
+# While a job's lock is held, every round trip makes all other changes to that job wait. So BEGIN
+# and the first reads travel with the lock, and COMMIT with the write.
 
 
-def fetch_in_one_trip(*texts: str, parameters: Parameters, commit: bool = False) -> list[list[Row]]:
-    """Fetch the rows of each statement in one round trip. Each sees what was committed before it.
+_hot = ", ".join(HOT)
 
-    With `commit`, the round trip also commits; Django then finds nothing left to commit. Inside an
-    outer transaction (a test's), there is only a savepoint, which is left to Django. Raises
-    IntegrityError, and django.db.OperationalError if a lock is not obtained in time.
-    """
-    return run_prepared([_round_trip_statement(text) for text in texts], parameters, commit=commit)
+_LOCKED = f"""
+WITH locked AS MATERIALIZED (
+    SELECT {_hot} FROM jobs_job WHERE {{which}}
+)
+SELECT {_hot}, clock_timestamp(){{more}} FROM locked
+"""
 
+# The types of webhooks that the company's endpoints want; `*` for an endpoint that wants all.
+_WEBHOOK_TYPES = """
+SELECT unnest(CASE WHEN hook.types = '{{}}' THEN '{{*}}' ELSE hook.types END)
+FROM pipeline_webhookendpoint hook WHERE hook.is_active AND hook.company_id = {company}
+"""
 
-@cache
-def _round_trip_statement(text: str) -> PreparedStatement[Row]:
-    """Return the statement, cached: texts are few, and built only from names in the code."""
-    return PreparedStatement(text, prepared_row)
+# Lock a job by its id. The clock is read after the lock, in the same round trip.
+LOCK_JOB = PreparedStatement(_LOCKED.format(which="id = %(job)s FOR NO KEY UPDATE", more=""))
+
+# Until the commit.
+LIMIT_LOCK_WAIT = PreparedStatement("SELECT set_config('lock_timeout', %(lock_timeout)s, true)")
+
+# Lock the job of an application. It never changes, so the snapshot may be older than the lock.
+LOCK_JOB_OF = PreparedStatement(
+    _LOCKED.format(
+        which="id = (SELECT job_id FROM pipeline_application WHERE id = %(application)s)"
+        " FOR NO KEY UPDATE",
+        more="",
+    )
+)
+
+# Those of a locked job's company. A separate statement, so that its snapshot is newer than the
+# lock: an endpoint that was created while a change waited gets it.
+READ_WEBHOOK_TYPES = PreparedStatement(
+    _WEBHOOK_TYPES.format(company="(SELECT company_id FROM jobs_job WHERE id = %(job)s)")
+)
+
+READ_WEBHOOK_TYPES_OF = PreparedStatement(
+    _WEBHOOK_TYPES.format(
+        company="(SELECT company_id FROM jobs_job WHERE id ="
+        " (SELECT job_id FROM pipeline_application WHERE id = %(application)s))"
+    )
+)
+
+# Lock the job that has been due for longest among the unlocked ones.
+#
+# The clock is a sub-select so that the index scan stops there. A comparison with a volatile
+# function would read every job that is due at any later time. It never waits, so its snapshot is
+# new enough to read the types of webhooks too. Another statement would read the job again.
+LOCK_DUE_JOB = PreparedStatement(
+    _LOCKED.format(
+        which="next_due_at <= (SELECT clock_timestamp()) AND id <> ALL(%(except)s::uuid[])"
+        " ORDER BY next_due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED",
+        more=f", ARRAY({_WEBHOOK_TYPES.format(company='locked.company_id')})",
+    )
+)
+
+# One application. A separate statement, so that its snapshot is newer than the lock.
+_APPLICATION = f"SELECT {APPLICATION_COLUMNS}, {TIME_ZONE} FROM pipeline_application"
+READ_APPLICATION = PreparedStatement(f"{_APPLICATION} WHERE id = %(application)s")
+
+# The same, if it is one to a job, and some of a job by their ids. The job's key is compared by an
+# expression: where most lines are short, PostgreSQL would go by an index of the whole line.
+READ_APPLICATION_TO = PreparedStatement(
+    f"{_APPLICATION} WHERE id = %(application)s AND (job_id = %(job)s) IS TRUE"
+)
+READ_APPLICATIONS = PreparedStatement(
+    f"{_APPLICATION} WHERE id = ANY(%(applications)s::uuid[]) AND (job_id = %(job)s) IS TRUE"
+)
+
+# Create applicants for unknown addresses, in sorted order, so that two transactions with the same
+# new addresses cannot deadlock.
+MAKE_PEOPLE = PreparedStatement("""
+INSERT INTO applicants_applicant (id, email, name, created_at)
+SELECT id, email, '', statement_timestamp()
+FROM unnest(%(new_ids)s::uuid[], %(emails)s::text[]) AS wanted (id, email) ORDER BY email
+ON CONFLICT (email) DO NOTHING
+""")
+
+# Protect people from erasure before the job is locked: waiting here for a running erasure does not
+# hold up everyone else at the job.
+HOLD_PEOPLE = PreparedStatement("""
+SELECT FROM applicants_applicant
+WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
+""")
+
+HOLD_PERSON_OF = PreparedStatement("""
+SELECT FROM applicants_applicant
+WHERE id = (SELECT applicant_id FROM pipeline_application WHERE id = %(application)s) FOR KEY SHARE
+""")
+
+# People by id or address, each with their history at this job, which may be empty: the live
+# application, the unverified live one, a decided one, misses, end of the last cool-down; their time
+# zone; passes, and the pass that began that cool-down. None of them can be erased before this
+# change commits. A decision on a never verified application does not count, since someone else may
+# have used the address; its misses are copies of earlier ones.
+READ_PEOPLE = PreparedStatement("""
+WITH people AS MATERIALIZED (
+    SELECT id, email, time_zone FROM applicants_applicant
+    WHERE id = ANY(%(applicants)s::uuid[]) OR email = ANY(%(emails)s::text[]) FOR KEY SHARE
+)
+SELECT people.id,
+       people.email,
+       (array_agg(past.id) FILTER (WHERE status <> 'INACTIVE'))[1],
+       (array_agg(past.id) FILTER (WHERE status = 'WAITLIST' AND verify_by IS NOT NULL))[1],
+       (array_agg(past.id) FILTER (WHERE outcome IN ('REJECTED', 'HIRED')
+                                   AND verify_by IS NULL))[1],
+       coalesce(max(decay_count) FILTER (WHERE verify_by IS NULL), 0),
+       max(eligible_at) FILTER (WHERE verify_by IS NULL),
+       people.time_zone,
+       coalesce(max(passes_used) FILTER (WHERE verify_by IS NULL), 0),
+       (array_agg(passed_at ORDER BY eligible_at DESC)
+           FILTER (WHERE verify_by IS NULL AND eligible_at IS NOT NULL))[1]
+FROM people
+LEFT JOIN pipeline_application past ON past.applicant_id = people.id AND past.job_id = %(job)s
+GROUP BY people.id, people.email, people.time_zone
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +199,7 @@ class LockedPeople:
 
 def lock_job(job_id: UUID) -> LockedJob:
     """Lock a job. Raises JobNotFound."""
-    rows, types = fetch_in_one_trip(
-        sql.LOCK_JOB, sql.READ_WEBHOOK_TYPES, parameters={"job": job_id}
-    )
+    rows, types = run_prepared([LOCK_JOB, READ_WEBHOOK_TYPES], {"job": job_id})
     return _lock_row_as_job(rows, types)
 
 
@@ -115,13 +211,11 @@ def lock_job_of(
     With `lock_ms`, the transaction waits for no lock longer than that. With `hold_person`, the
     applicant cannot be erased before the transaction ends.
     """
-    *_, rows, types, found = fetch_in_one_trip(
-        *([sql.LIMIT_LOCK_WAIT] if lock_ms is not None else []),
-        *([sql.HOLD_PERSON_OF] if hold_person else []),
-        sql.LOCK_JOB_OF,
-        sql.READ_WEBHOOK_TYPES_OF,
-        sql.READ_APPLICATION,
-        parameters={"application": application_id, "lock_timeout": f"{lock_ms}ms"},
+    before = [LIMIT_LOCK_WAIT] if lock_ms is not None else []
+    before += [HOLD_PERSON_OF] if hold_person else []
+    *_, rows, types, found = run_prepared(
+        [*before, LOCK_JOB_OF, READ_WEBHOOK_TYPES_OF, READ_APPLICATION],
+        {"application": application_id, "lock_timeout": f"{lock_ms}ms"},
     )
     if not found:
         raise ApplicationNotFound
@@ -149,23 +243,22 @@ def lock_job_for(
         "new_ids": [uuid4() for _ in emails],
         "applications": list(application_ids),
     }
-    before = [*([sql.MAKE_PEOPLE] if emails else []), sql.HOLD_PEOPLE]
-    after = [sql.READ_APPLICATIONS] if application_ids else []
-    texts = [*before, sql.LOCK_JOB, sql.READ_WEBHOOK_TYPES, sql.READ_PEOPLE, *after]
-    found = dict(zip(texts, fetch_in_one_trip(*texts, parameters=values), strict=True))
-    job = _lock_row_as_job(found[sql.LOCK_JOB], found[sql.READ_WEBHOOK_TYPES])
-    for row in found.get(sql.READ_APPLICATIONS, ()):
+    before = [*([MAKE_PEOPLE] if emails else []), HOLD_PEOPLE]
+    after = [READ_APPLICATIONS] if application_ids else []
+    statements = [*before, LOCK_JOB, READ_WEBHOOK_TYPES, READ_PEOPLE, *after]
+    rows, types, people, *found = run_prepared(statements, values)[len(before) :]
+    job = _lock_row_as_job(rows, types)
+    for row in found[0] if found else ():
         attach_locked_row(job, row)
-    return job, LockedPeople(found[sql.READ_PEOPLE])
+    return job, LockedPeople(people)
 
 
 def lock_and_read_people(
     job: LockedJob, *, applicant_ids: Collection[UUID] = (), emails: Collection[str] = ()
 ) -> LockedPeople:
     """Read people's histories at a locked job, after a settlement that may have changed them."""
-    values = {"job": job.id, "applicants": list(applicant_ids), "emails": list(emails)}
-    (rows,) = fetch_in_one_trip(sql.READ_PEOPLE, parameters=values)
-    return LockedPeople(rows)
+    who = {"applicants": list(applicant_ids), "emails": list(emails)}
+    return LockedPeople(READ_PEOPLE.all(job=job.id, **who))
 
 
 def read_locked_application(job: LockedJob, application_id: UUID) -> Application:
@@ -175,28 +268,33 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
     """
     if known := job.people.get(application_id):
         return known
-    values = {"application": application_id, "job": job.id}
-    (rows,) = fetch_in_one_trip(sql.READ_APPLICATION_TO, parameters=values)
-    if not rows:
+    row = READ_APPLICATION_TO.first(application=application_id, job=job.id)
+    if row is None:
         raise ApplicationNotFound
-    return attach_locked_row(job, rows[0])
+    return attach_locked_row(job, row)
+
+
+def read_locked_applications(job: LockedJob, application_ids: Collection[UUID]) -> None:
+    """Read some applications of a locked job, and attach them to it."""
+    for row in READ_APPLICATIONS.all(applications=list(application_ids), job=job.id):
+        attach_locked_row(job, row)
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the unlocked job that has been due for longest, if there is one."""
-    (rows,) = fetch_in_one_trip(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
+    rows = LOCK_DUE_JOB.all(**{"except": list(skip)})
     return _lock_row_as_job(rows, [(each,) for each in rows[0][-1]]) if rows else None
 
 
 def locked_application(row: Row) -> Application:
-    """Make an application from a row of `sql.APPLICATION`."""
-    return Application.from_db("default", sql.APPLICATION, row)
+    """Make an application from a row of `APPLICATION`."""
+    return Application.from_db("default", APPLICATION, row)
 
 
 def attach_locked_row(job: LockedJob, row: Row) -> Application:
-    """Attach an application from a row of `sql.APPLICATION` followed by its person's time zone."""
-    application = job.attach(locked_application(row[: len(sql.APPLICATION)]))
-    job.zones[application.id] = row[len(sql.APPLICATION)]
+    """Attach an application from a row of `APPLICATION` followed by its person's time zone."""
+    application = job.attach(locked_application(row[: len(APPLICATION)]))
+    job.zones[application.id] = row[len(APPLICATION)]
     return application
 
 
@@ -204,7 +302,7 @@ def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
     if not rows:
         raise JobNotFound
     row = rows[0]
-    hot = dict(zip(sql.HOT, row, strict=False))
+    hot = dict(zip(HOT, row, strict=False))
     policy = _lock_row_as_policy(*[hot.pop(name) for name in POLICY_FIELDS])
     hot["status"] = JobStatus(hot["status"])
     ahead = timedelta(seconds=hot["clock_offset_seconds"])
@@ -214,7 +312,7 @@ def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
         **hot,
         policy=policy,
         webhook_types=[each for (each,) in webhook_types],
-        now=max(row[len(sql.HOT)] + ahead, hot["last_event_at"]),
+        now=max(row[len(HOT)] + ahead, hot["last_event_at"]),
         announced_due_at=hot["next_due_at"],
     )
 

@@ -10,10 +10,10 @@ from pipeline.domain.errors import AlreadyApplied, NotReinstatable
 from pipeline.domain.states import Actor, Move, Outcome, Status
 from pipeline.line.admission import offer_free_seat_on_admission
 from pipeline.line.event_log import LogEntry, logged_time
-from pipeline.line.lock import fetch_in_one_trip
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_move
 from pipeline.models import Application, ApplicationRow
+from tasks.sql.prepared import PreparedStatement
 
 # The place in a row of the log, `stood`, of someone who waited. A person who was offered a seat on
 # applying had none: theirs is the one at which they would have joined, by the rules of that time.
@@ -30,7 +30,7 @@ _STOOD = """
 """
 
 # The place of a person before the seat that they hold.
-READ_PLACE_BEFORE_OFFER = f"""
+READ_PLACE_BEFORE_OFFER = PreparedStatement(f"""
 SELECT {_STOOD}
 FROM pipeline_application own
 JOIN LATERAL (
@@ -39,12 +39,12 @@ JOIN LATERAL (
     ORDER BY seq DESC LIMIT 1
 ) stood ON true
 WHERE own.id = %(application)s
-"""  # noqa: S608
+""")
 
 # The last miss of an application, unless it was given back: its seq and deadline, and the place
 # before it. Also whether the miss was given back, and what forbids that: the person was erased, has
 # another live application or applied again later.
-READ_MISS = f"""
+_MISS = f"""
 SELECT miss.seq, miss.effective_at, {_STOOD},
        coalesce(miss.event = 'REINSTATED', false),
        starts_with(person.email, %(erased)s),
@@ -72,10 +72,7 @@ LEFT JOIN LATERAL (
     ORDER BY seq DESC LIMIT 1
 ) stood ON true
 WHERE own.id = %(application)s
-"""  # noqa: S608
-
-# The same about the company's decision that ended an application.
-READ_REMOVAL = READ_MISS.replace("'DECAYED', 'LAPSED', 'REINSTATED'", "'REMOVED'")
+"""
 
 
 _DECIDED = (Outcome.REMOVED, Outcome.REJECTED)
@@ -111,19 +108,23 @@ class LastMiss(NamedTuple):
             )
 
 
+READ_MISS = PreparedStatement(_MISS, LastMiss)
+# The same about the company's decision that ended an application.
+READ_REMOVAL = PreparedStatement(
+    _MISS.replace("'DECAYED', 'LAPSED', 'REINSTATED'", "'REMOVED'"), LastMiss
+)
+
+
 def read_last_miss(application: Application | ApplicationRow) -> LastMiss:
     """Return the last miss of an application, or the decision that removed or rejected it."""
-    values = {"application": application.id, "erased": ERASED}
-    text = READ_REMOVAL if application.outcome in _DECIDED else READ_MISS
-    (rows,) = fetch_in_one_trip(text, parameters=values)
-    return LastMiss(*rows[0])
+    statement = READ_REMOVAL if application.outcome in _DECIDED else READ_MISS
+    (miss,) = statement.all(application=application.id, erased=ERASED)
+    return miss
 
 
 def read_place_before_offer(application: Application) -> tuple[int, int]:
     """Return the ticket and tie that a person with an offered seat had, or would have had."""
-    values = {"application": application.id}
-    (rows,) = fetch_in_one_trip(READ_PLACE_BEFORE_OFFER, parameters=values)
-    ticket, tie = rows[0]
+    [(ticket, tie)] = READ_PLACE_BEFORE_OFFER.all(application=application.id)
     return ticket, tie
 
 

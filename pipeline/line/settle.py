@@ -19,13 +19,14 @@ from jobs.models import MAX_CAPACITY, JobStatus
 from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
 from pipeline.domain.errors import ClockMoving, SandboxFull
 from pipeline.domain.states import PLANNED_SEATS, SYSTEM, UNVERIFIED, EventType, Move, Status
-from pipeline.line import sql
 from pipeline.line.event_log import logged_time
-from pipeline.line.lock import attach_locked_row, fetch_in_one_trip, locked_application
+from pipeline.line.lock import attach_locked_row, locked_application
 from pipeline.line.locked_job import LockedJob
 from pipeline.line.moves import make_job_move, make_move, promote, ticket_as_effect
+from pipeline.line.sql import APPLICATION_COLUMNS, TIME_ZONE
 from pipeline.line.write import write
 from pipeline.models import Application, Event, PlannedSeats
+from tasks.sql.prepared import PreparedStatement, Row, run_prepared
 
 # Offers of free seats to the next in line, strictly in order.
 
@@ -33,6 +34,44 @@ from pipeline.models import Application, Event, PlannedSeats
 # The most turns that one transaction passes for people who asked for it. Each is an event, and all
 # other changes to the job wait meanwhile.
 MOST_PASSES = 1_000
+
+_eligible = """(eligible_at IS NULL OR eligible_at <= %(now)s)
+      AND (not_before IS NULL OR not_before <= %(now)s) AND verify_by IS NULL"""
+
+# The first eligible people in line, and at most `passes` among them who pass their turn and take no
+# seat; their time zones, and the first ticket that was skipped.
+READ_NEXT_IN_LINE = PreparedStatement(f"""
+WITH taking AS MATERIALIZED (
+    SELECT {APPLICATION_COLUMNS} FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
+      AND {_eligible} AND NOT pass_next
+    ORDER BY ticket, tie LIMIT %(seats)s
+), next AS MATERIALIZED (SELECT {APPLICATION_COLUMNS} FROM taking UNION ALL (
+    SELECT {APPLICATION_COLUMNS} FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND {_eligible} AND pass_next
+      AND ticket BETWEEN %(head)s AND (
+          SELECT CASE WHEN count(*) < %(seats)s THEN {2**63 - 1} ELSE max(ticket) END FROM taking)
+    ORDER BY ticket, tie LIMIT %(passes)s))
+SELECT {APPLICATION_COLUMNS}, {TIME_ZONE}, (
+    SELECT min(ticket) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST'
+      AND (eligible_at > %(now)s OR not_before > %(now)s OR verify_by IS NOT NULL)
+      AND ticket BETWEEN %(head)s AND (SELECT max(ticket) FROM next)
+) FROM next ORDER BY ticket, tie
+""")
+
+# The earliest end of a cool-down or a deferral among verified people in line. Someone can be in
+# both, so nobody may be eligible at that time; the next settlement then finds the later end.
+READ_NEXT_HELD = PreparedStatement("""
+SELECT least((
+    SELECT min(eligible_at) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
+      AND verify_by IS NULL
+), (
+    SELECT min(not_before) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND not_before > %(now)s
+))
+""")
 
 
 def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
@@ -55,15 +94,13 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
         return
     values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
     values["passes"] = MOST_PASSES - job.turns_passed + 1  # one more shows that there are more
-    (rows,) = fetch_in_one_trip(sql.READ_NEXT_IN_LINE, parameters=values)
+    rows = READ_NEXT_IN_LINE.all(**values)
     if rows:
         promote_in_order(job, rows, cause_seq)
     if job.is_walk_unfinished:
         job.note_due(job.now)
     elif job.seats_free and job.people_waiting:
-        held: Any = {"job": job.id, "now": job.now}
-        (rows,) = fetch_in_one_trip(sql.READ_NEXT_HELD, parameters=held)
-        ends = [end for (end,) in rows if end]
+        ends = [end for (end,) in READ_NEXT_HELD.all(job=job.id, now=job.now) if end]
         ends += [
             person.held_until
             for person in job.changed.values()
@@ -126,15 +163,24 @@ def take_up_walk(job: LockedJob) -> None:
 # Planned changes of the number of seats, carried out under the job's lock at their time.
 
 
-def change_planned_seats(job: LockedJob, rows: list[Any]) -> None:
-    """Carry out the plans in `rows` of `sql.PLANNED` for all times up to `job.now`, in order.
+PLANNED: list[str] = [field.attname for field in PlannedSeats._meta.concrete_fields]
+
+# Planned changes of the number of seats whose time has come.
+READ_DUE_SEATS = PreparedStatement(f"""
+SELECT {", ".join(PLANNED)} FROM pipeline_plannedseats
+WHERE job_id = %(job)s AND next_at <= %(now)s ORDER BY next_at, id
+""")
+
+
+def change_planned_seats(job: LockedJob, rows: list[Row]) -> None:
+    """Carry out the plans in `rows` of `PLANNED` for all times up to `job.now`, in order.
 
     Each change is a separate event, effective at its planned time, however late it is carried out.
     It names its plan, and is the cause of the promotions into its seats. The number of seats
     stays within its limits; a change that would not alter it leaves no event. Makes the job due at
     the plans' next times, and deletes plans that are done.
     """
-    plans = [PlannedSeats.from_db("default", sql.PLANNED, row) for row in rows]
+    plans = [PlannedSeats.from_db("default", PLANNED, row) for row in rows]
     due = [(plan.next_at, plan.id, plan) for plan in plans]
     heapify(due)
     while due:
@@ -165,10 +211,10 @@ def change_planned_seats(job: LockedJob, rows: list[Any]) -> None:
 
 
 # Everyone on the waitlist.
-_READ_ALL_WAITING = f"""
-SELECT {", ".join(sql.APPLICATION)} FROM pipeline_application
+_READ_ALL_WAITING = PreparedStatement(f"""
+SELECT {APPLICATION_COLUMNS} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST'
-"""  # noqa: S608
+""")
 
 
 def draw_if_due(job: LockedJob) -> int | None:
@@ -184,8 +230,7 @@ def draw_if_due(job: LockedJob) -> int | None:
     if job.draw_at > job.now:
         job.note_due(job.draw_at)
         return None
-    (rows,) = fetch_in_one_trip(_READ_ALL_WAITING, parameters={"job": job.id})
-    read = [job.attach(locked_application(row)) for row in rows]
+    read = [job.attach(locked_application(row)) for row in _READ_ALL_WAITING.all(job=job.id)]
     people = {each.id: each for each in read if each.ticket is not None}  # not who has just lapsed
     seed, job.drawn_at = draw_seed(bytes(job.chain_head), logged_time(job.now)), job.now
     facts = {"seed": seed.hex(), "algorithm": ALGORITHM, "drawn": len(people)}
@@ -209,6 +254,48 @@ SANDBOX_JOB_FULL = (
     f"The log of a job in a sandbox holds at most {MOST_SANDBOX_EVENTS:,} events. Create another"
     " job to go on."
 )
+
+# Overdue applications, offered or unverified, in the order in which they are settled.
+READ_DUE = PreparedStatement(f"""
+SELECT * FROM (
+    SELECT {APPLICATION_COLUMNS} FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by <= %(now)s
+    UNION ALL
+    SELECT {APPLICATION_COLUMNS} FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by <= %(now)s
+) overdue ORDER BY coalesce(acknowledge_by, verify_by), id
+""")
+
+# The next deadline to acknowledge or to verify, time of planned seats, or draw.
+READ_NEXT_DEADLINE = PreparedStatement("""
+SELECT least((
+    SELECT min(acknowledge_by) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by > %(now)s
+), (
+    SELECT min(verify_by) FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by > %(now)s
+), (
+    SELECT min(next_at) FROM pipeline_plannedseats
+    WHERE job_id = %(job)s AND next_at > %(now)s
+), (
+    SELECT draw_at FROM jobs_job
+    WHERE id = %(job)s AND drawn_at IS NULL AND status <> 'DRAFT' AND draw_at > %(now)s
+))
+""")
+
+# People with an offered seat, by deadline.
+READ_PENDING = PreparedStatement(f"""
+SELECT {APPLICATION_COLUMNS} FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
+ORDER BY acknowledge_by, id LIMIT %(most)s
+""")
+
+# People on the waitlist, in order, eligible or not.
+READ_WAITING = PreparedStatement(f"""
+SELECT {APPLICATION_COLUMNS} FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
+ORDER BY ticket, tie LIMIT %(most)s
+""")
 
 
 def settle_due(job: LockedJob, *, only_ends: bool = False) -> None:
@@ -266,8 +353,8 @@ def _first_instant(job: LockedJob) -> datetime | None:
     """
     if job.status is JobStatus.OPEN and job.seats_free and job.people_waiting:
         return job.last_event_at
-    since: Any = {"job": job.id, "now": job.last_event_at}
-    found = fetch_in_one_trip(sql.READ_NEXT_DEADLINE, sql.READ_NEXT_HELD, parameters=since)
+    since = {"job": job.id, "now": job.last_event_at}
+    found = run_prepared([READ_NEXT_DEADLINE, READ_NEXT_HELD], since)
     return min((at for ((at,),) in found if at), default=None)
 
 
@@ -275,8 +362,8 @@ def _settle_due_now(job: LockedJob) -> None:
     if left_walk_unfinished(job):
         take_up_walk(job)
     moment = {"job": job.id, "now": job.now}
-    rows, next_deadline, planned = fetch_in_one_trip(
-        sql.READ_DUE, sql.READ_NEXT_DEADLINE, sql.READ_DUE_SEATS, parameters=moment
+    rows, next_deadline, planned = run_prepared(
+        [READ_DUE, READ_NEXT_DEADLINE, READ_DUE_SEATS], moment
     )
     overdue = [job.attach(locked_application(row)) for row in rows]
     ((job.next_due_at,),) = next_deadline
@@ -306,8 +393,8 @@ def settle_closed_job(job: LockedJob) -> None:
     """
     closings = Event.objects.filter(job_id=job.id, application_id=None, event=EventType.JOB_CLOSED)
     cause = closings.values_list("seq", flat=True).get()
-    people = _read_to_settle(sql.READ_PENDING, job, most=SLICE)
-    people += _read_to_settle(sql.READ_WAITING, job, most=SLICE - len(people))
+    people = _read_to_settle(READ_PENDING, job, most=SLICE)
+    people += _read_to_settle(READ_WAITING, job, most=SLICE - len(people))
     for application in people:
         if application.ticket is not None:  # a miss can give a ticket beyond the next newcomer's
             job.head_ticket = min(application.ticket, job.next_ticket)
@@ -316,10 +403,10 @@ def settle_closed_job(job: LockedJob) -> None:
     write(job)
 
 
-def _read_to_settle(statement: str, job: LockedJob, *, most: int) -> list[Application]:
-    (rows,) = fetch_in_one_trip(
-        statement, parameters={"job": job.id, "head": job.head_ticket, "most": most}
-    )
+def _read_to_settle(
+    statement: PreparedStatement[Row], job: LockedJob, *, most: int
+) -> list[Application]:
+    rows = statement.all(job=job.id, head=job.head_ticket, most=most)
     return [job.attach(locked_application(row)) for row in rows]
 
 

@@ -13,13 +13,13 @@ from uuid import UUID
 from django.db import transaction
 from django.dispatch import Signal
 
-from pipeline.line import sql
 from pipeline.line.event_log import LogEntry
-from pipeline.line.lock import fetch_in_one_trip
 from pipeline.line.locked_job import LockedJob
+from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, HOT, sql_people_ahead
 from pipeline.models import Standing
 from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.enqueue import ENQUEUE_PARTS
+from tasks.sql.prepared import PreparedStatement, Row, run_prepared
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +66,64 @@ def follow_up_tasks(job: LockedJob) -> list[NewTask]:
 committed = Signal()
 
 
+# Columns of the job's row that a change writes.
+WRITTEN = [name for name in HOT if name not in ("id", "company_id", "last_txid", "is_test")]
+
+CHANGING = [name for name in APPLICATION if name not in ("id", "job_id", "applicant_id", "name")]
+ENTRY = list(LogEntry.__dataclass_fields__)
+
+_recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"
+
+CREATE = "INSERT INTO {table} ({names}) SELECT {names} FROM {source}".format(
+    table="pipeline_application",
+    names=APPLICATION_COLUMNS,
+    source=_recordset.format(table="pipeline_application", rows="created"),
+)
+
+# Update the applications that a change moved, all of the locked job (see
+# `lock.READ_APPLICATION_TO`).
+CHANGE = """UPDATE pipeline_application a SET {columns} FROM {source} n
+WHERE a.id = n.id AND (a.job_id = %(id)s::uuid) IS TRUE""".format(
+    columns=", ".join(f"{name} = n.{name}" for name in CHANGING),
+    source=_recordset.format(table="pipeline_application", rows="changed"),
+)
+
+# The same for a few rows, with a separate list of ids: the planner expects a hundred rows from the
+# function that unpacks them, and for that many it would read a whole table of 20,000. With many
+# ids, this would be quadratic.
+FEW = 10
+CHANGE_FEW = f"{CHANGE} AND a.id = ANY(%(changed_ids)s::uuid[])"
+
+# Append a change's events to the log, each with its place in the feed.
+#
+# A transaction that got its number before it waited for the lock can have a lower number than the
+# changes before its own. It then takes the number of the event before it.
+APPEND = """
+INSERT INTO pipeline_event ({names}, company_id, txid)
+SELECT {names},
+       %(company_id)s::uuid,
+       (SELECT greatest(pipeline_feed_place(), %(last_txid)s))
+FROM {source}
+""".format(names=", ".join(ENTRY), source=_recordset.format(table="pipeline_event", rows="entries"))
+
+# Write back the hot row, with the place in the feed of its last event (see APPEND).
+WRITE_JOB = """
+UPDATE jobs_job SET {columns}, last_txid = CASE WHEN seq < %(seq)s
+    THEN greatest(pipeline_feed_place(), last_txid) ELSE last_txid END
+WHERE id = %(id)s
+""".format(columns=", ".join(f"{name} = %({name})s" for name in WRITTEN))
+
+# The positions of people who have just joined the waitlist.
+READ_POSITIONS = PreparedStatement(f"""
+SELECT joined.id, {sql_people_ahead("joined.ticket", "joined.tie")} + 1
+FROM jobs_job job, unnest(%(joined)s::uuid[], %(tickets)s::bigint[], %(ties)s::bigint[])
+    AS joined (id, ticket, tie)
+WHERE job.id = %(job)s
+""")
+
+# Wake the decay workers for a job that becomes due before their next check.
+NOTIFY_DUE = PreparedStatement("SELECT pg_notify('line_due', '')")
+
 # The longest sleep of a decay worker: it finds anything due later without being woken.
 LOOK_AHEAD = timedelta(seconds=5)
 
@@ -76,13 +134,13 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     With `commit`, commit in the same round trip, and set the applications' `standing`. A service
     does this last: it releases the lock, for which all other changes to the job wait.
     """
-    few = len(job.changed) <= sql.FEW
+    few = len(job.changed) <= FEW
     tables = (
-        ("created", sql.CREATE, job.created.values(), sql.APPLICATION),
-        ("changed", sql.CHANGE_FEW if few else sql.CHANGE, job.changed.values(), sql.APPLICATION),
-        ("entries", sql.APPEND, job.entries, sql.ENTRY),
+        ("created", CREATE, job.created.values(), APPLICATION),
+        ("changed", CHANGE_FEW if few else CHANGE, job.changed.values(), APPLICATION),
+        ("entries", APPEND, job.entries, ENTRY),
     )
-    values: dict[str, Any] = {name: getattr(job, name) for name in sql.HOT if hasattr(job, name)}
+    values: dict[str, Any] = {name: getattr(job, name) for name in HOT if hasattr(job, name)}
     values |= job.policy.values() | {"status": job.status.value}
     values["next_due_at"] = job.database_due_at
     values |= {name: _rows_to_write(rows, columns) for name, _, rows, columns in tables if rows}
@@ -91,21 +149,21 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     if tasks:
         values["tasks"], job.wrote_tasks = enqueue_parameter(tasks)[0], True
     parts = [(name, text) for name, text, rows, _ in tables if rows]
-    texts = [write_statement(*parts, with_tasks=bool(tasks))]
+    statements = [write_statement(*parts, with_tasks=bool(tasks))]
     due = job.next_due_at
     if due and due != job.announced_due_at and due - job.now < LOOK_AHEAD:
-        texts.append(sql.NOTIFY_DUE)
+        statements.append(NOTIFY_DUE)
     counts = commit and not job.awaits_draw
     joined = [each for each in job.created.values() if counts and each.ticket and each.is_verified]
     if joined:
-        texts.append(sql.READ_POSITIONS)
+        statements.append(READ_POSITIONS)
         values |= {
             "job": job.id,
             "joined": [each.id for each in joined],
             "tickets": [each.ticket for each in joined],
             "ties": [each.tie for each in joined],
         }
-    found = fetch_in_one_trip(*texts, parameters=values, commit=commit)
+    found = run_prepared(statements, values, commit=commit)
     if tasks and found[0] != [(len(tasks),)]:
         log.error("follow-up tasks are lost, a type has no row: %s", {each.key for each in tasks})
     if commit:
@@ -125,11 +183,13 @@ def _set_standings_to_write(job: LockedJob, positions: dict[UUID, int]) -> None:
 
 
 @cache
-def write_statement(*parts: tuple[str, str], with_tasks: bool = False) -> str:
-    """Join statements into one. The same parts give the same text, which is prepared once."""
+def write_statement(*parts: tuple[str, str], with_tasks: bool = False) -> PreparedStatement[Row]:
+    """Join statements into one. The same parts give the same statement, which is prepared once."""
     named = [f"{name} AS ({text})" for name, text in parts] + [ENQUEUE_PARTS] * with_tasks
     written = " RETURNING (SELECT count(*) FROM tasks_given)" if with_tasks else ""
-    return f"WITH {', '.join(named)} {sql.WRITE_JOB}{written}" if named else sql.WRITE_JOB
+    return PreparedStatement(
+        f"WITH {', '.join(named)} {WRITE_JOB}{written}" if named else WRITE_JOB
+    )
 
 
 def _announce_written(job: LockedJob) -> None:

@@ -17,11 +17,10 @@ from jobs.models import Job
 from pipeline.database.instants import one_instant
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import EventType, Status
-from pipeline.line.lock import fetch_in_one_trip
+from pipeline.line.sql import APPLICATION, sql_people_ahead
 from pipeline.models import Application, ApplicationRow, DecisionNote, Event, Standing
-from pipeline.selectors import sql
 from pipeline.selectors.pages import Page
-from tasks.sql.prepared import PreparedStatement, prepared_row, run_prepared
+from tasks.sql.prepared import PreparedStatement, run_prepared
 
 # A place in front of every ticket and tie.
 BEFORE_THE_FIRST = (0, 0)
@@ -55,6 +54,119 @@ class SeenApplication:
     def address(self) -> str:
         """Return the email address; empty once the person is erased."""
         return "" if self.email.startswith(ERASED) else self.email
+
+
+_columns = ", ".join(f"seen.{name}" for name in APPLICATION)
+
+# The number of people in line, as everyone sees it.
+_WAITING = "job.waitlist_count - job.unverified_count"
+
+# The time by the job's own clock: ahead of the database's only in a sandbox.
+_NOW = "statement_timestamp() + make_interval(secs => job.clock_offset_seconds)"
+
+# Whether a job's order is still to be drawn by lot. Until then nobody has a position.
+_AWAITS_DRAW = "(job.draw_at IS NOT NULL AND job.drawn_at IS NULL)"
+
+_SEEN = f"""
+SELECT {_columns},
+       job.company_id, posting.title, person.email, {_WAITING}, job.max_decays,
+       {{position}}, {_NOW}, reference.external_id, reference.metadata, job.is_test
+FROM {{source}} seen
+JOIN jobs_job job ON job.id = seen.job_id
+JOIN jobs_jobposting posting ON posting.job_id = seen.job_id
+JOIN applicants_applicant person ON person.id = seen.applicant_id
+LEFT JOIN pipeline_applicationreference reference ON reference.application_id = seen.id
+"""  # noqa: S608
+
+_EACH_BY_ITSELF = _SEEN.format(
+    source="pipeline_application",
+    position=f"CASE WHEN seen.status = 'WAITLIST' AND seen.verify_by IS NULL AND NOT {_AWAITS_DRAW}"
+    f" THEN {sql_people_ahead('seen.ticket', 'seen.tie')} + 1 END",
+)
+
+_OWN = len(ApplicationRow._fields)
+
+
+@cache
+def prepare_seen_applications(text: str) -> PreparedStatement[SeenApplication]:
+    """Return the statement, whose rows are applications as people see them; cached."""
+    return PreparedStatement(
+        text, lambda *row: SeenApplication(ApplicationRow(*row[:_OWN]), *row[_OWN:])
+    )
+
+
+# One application, with its position and its job's counters as of the same instant.
+ONE = prepare_seen_applications(f"{_EACH_BY_ITSELF} WHERE seen.id = %(application)s")
+
+# The application to which a company attached an id of its own.
+ATTACHED = prepare_seen_applications(f"""
+{_EACH_BY_ITSELF}
+WHERE reference.company_id = %(company)s AND reference.external_id = %(external_id)s
+""")
+
+# A person's applications, newest first, to one company's jobs or to all.
+OF_PERSON = f"""
+{_EACH_BY_ITSELF}
+WHERE seen.applicant_id = %(applicant)s
+  AND CASE WHEN %(company)s::uuid IS NULL THEN NOT job.is_test
+           ELSE job.company_id = %(company)s END
+  AND (%(after)s::uuid IS NULL OR seen.id < %(after)s)
+ORDER BY seen.id DESC LIMIT %(most)s
+"""
+
+# Applications of any source, without positions.
+SEEN_UNPLACED = _SEEN.format(source="{source}", position="NULL::bigint")
+_UNPLACED = SEEN_UNPLACED.format(source="pipeline_application")
+
+# Some applications, unordered and without positions, which take long to count in long lines.
+FOUND = prepare_seen_applications(f"{_UNPLACED} WHERE seen.id = ANY(%(applications)s::uuid[])")
+
+# Active people of a job, longest first: at most as many as it has seats.
+ACTIVE = prepare_seen_applications(f"""
+{_UNPLACED}
+WHERE seen.job_id = %(job)s AND seen.status = 'ACTIVE' ORDER BY seen.status_since, seen.id
+""")
+
+# People with an offered seat in a job, by deadline.
+PENDING = prepare_seen_applications(f"""
+{_UNPLACED}
+WHERE seen.job_id = %(job)s AND seen.status = 'PENDING_ACKNOWLEDGMENT'
+ORDER BY seen.acknowledge_by, seen.id
+""")
+
+# A page of the waitlist after a place. Only the first row's position is counted. Before a draw by
+# lot it is not, and so nobody's position is known.
+QUEUE = """
+WITH page AS MATERIALIZED (
+    SELECT * FROM pipeline_application
+    WHERE job_id = %(job)s AND status = 'WAITLIST'
+      AND ticket >= greatest(%(ticket)s, (SELECT head_ticket FROM jobs_job WHERE id = %(job)s))
+      AND (ticket, tie) > (%(ticket)s, %(tie)s)
+    ORDER BY ticket, tie LIMIT %(most)s
+), before AS MATERIALIZED (
+    SELECT {ahead} AS people
+    FROM (SELECT ticket, tie FROM page ORDER BY ticket, tie LIMIT 1) first, jobs_job job
+    WHERE job.id = %(job)s AND NOT {awaits_draw}
+)
+{seen} ORDER BY seen.ticket, seen.tie
+""".format(  # noqa: S608
+    ahead=sql_people_ahead("first.ticket", "first.tie"),
+    awaits_draw=_AWAITS_DRAW,
+    seen=_SEEN.format(
+        source="page",
+        position="CASE WHEN seen.verify_by IS NULL THEN (SELECT people FROM before)"
+        " + count(*) FILTER (WHERE seen.verify_by IS NULL) OVER (ORDER BY seen.ticket, seen.tie)"
+        " END",
+    ),
+)
+
+# The data that the row of an application that was just changed lacks.
+STANDING = PreparedStatement(f"""
+SELECT {_WAITING}, job.max_decays,
+       CASE WHEN NOT {_AWAITS_DRAW}
+            THEN {sql_people_ahead("%(ticket)s::bigint", "%(tie)s::bigint")} + 1 END, {_NOW}
+FROM jobs_job job WHERE job.id = %(job)s
+""")  # noqa: S608
 
 
 class ApplicationFacts(NamedTuple):
@@ -96,10 +208,10 @@ def application_facts(application_id: UUID) -> ApplicationFacts:
 
 def read_application(application_id: UUID) -> SeenApplication:
     """Return one application, in one query. Raises ApplicationNotFound."""
-    rows = read_seen_applications(sql.ONE, application=application_id)
-    if not rows:
+    found = ONE.first(application=application_id)
+    if found is None:
         raise ApplicationNotFound
-    return rows[0]
+    return found
 
 
 def seen_application_after_change(
@@ -114,9 +226,7 @@ def seen_application_after_change(
     waits = application.ticket is not None and application.is_verified
     if standing is None or (waits and standing.position is None):
         place = {"ticket": application.ticket, "tie": application.tie}
-        ((waiting, max_decays, position, now),) = fetch_in_one_trip(
-            sql.STANDING, parameters={"job": application.job_id, **place}
-        )[0]
+        [(waiting, max_decays, position, now)] = STANDING.all(job=application.job_id, **place)
         standing = Standing(waiting, max_decays, position if waits else None, now)
     return SeenApplication(
         application=application,
@@ -135,8 +245,7 @@ def seen_application_after_change(
 
 def position_of_application_place(job_id: UUID, ticket: int, tie: int) -> int:
     """Return the position that a place in a job's line would have now, in one query."""
-    place: Any = {"job": job_id, "ticket": ticket, "tie": tie}
-    _, _, position, _ = fetch_in_one_trip(sql.STANDING, parameters=place)[0][0]
+    [(_, _, position, _)] = STANDING.all(job=job_id, ticket=ticket, tie=tie)
     return int(position)
 
 
@@ -148,9 +257,7 @@ def applications_of(
     With a company, only applications to its jobs are returned.
     """
     whose = {"applicant": applicant_id, "company": company_id}
-    return Page.cut(
-        read_applications_page(sql.OF_PERSON, **whose, after=after, most=limit + 1), limit
-    )
+    return Page.cut(read_applications_page(OF_PERSON, **whose, after=after, most=limit + 1), limit)
 
 
 class Front(NamedTuple):
@@ -170,7 +277,7 @@ def front_applications_of(
     """
     ticket, tie = BEFORE_THE_FIRST
     jobs, active, pending, waiting = run_prepared(
-        [job, _ACTIVE, _PENDING, prepare_applications_page(sql.QUEUE, limit + 1)],
+        [job, ACTIVE, PENDING, prepare_applications_page(QUEUE, limit + 1)],
         {"job": job_id, "ticket": ticket, "tie": tie},
         snapshot=True,
     )
@@ -182,30 +289,24 @@ def queued_applications_of(
 ) -> Page[SeenApplication]:
     """Return the waitlist of a job after a (ticket, tie), in order, in one query."""
     ticket, tie = after
-    rows = read_applications_page(sql.QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
+    rows = read_applications_page(QUEUE, job=job_id, ticket=ticket, tie=tie, most=limit + 1)
     return Page.cut(rows, limit)
 
 
 def applications_by_id(ids: Collection[UUID]) -> dict[UUID | None, SeenApplication]:
     """Return some applications by id, without positions, in one query."""
-    rows = read_seen_applications(sql.FOUND, applications=list(ids))
-    return {seen.application.id: seen for seen in rows}
+    return {seen.application.id: seen for seen in FOUND.all(applications=list(ids))}
 
 
 def application_with_external_id(company_id: UUID, external_id: str) -> list[SeenApplication]:
     """Return a company's application with its own id, in a list, or an empty one. One query."""
-    return read_seen_applications(sql.ATTACHED, company=company_id, external_id=external_id)
-
-
-def read_seen_applications(statement: str, **parameters: Any) -> list[SeenApplication]:
-    """Return the applications that a statement of `selectors.sql` finds."""
-    return _prepare_seen_applications(statement).all(**parameters)
+    return ATTACHED.all(company=company_id, external_id=external_id)
 
 
 def read_applications_page(
     statement: str, *, most: int, **parameters: Any
 ) -> list[SeenApplication]:
-    """Return up to `most` applications that a statement of `selectors.sql` finds.
+    """Return up to `most` applications that a statement finds.
 
     The page length is part of the statement's text: otherwise PostgreSQL would plan for a tenth of
     the line and read whole tables. There are few lengths, so few texts are prepared.
@@ -216,23 +317,12 @@ def read_applications_page(
 def prepare_applications_page(statement: str, most: int) -> PreparedStatement[SeenApplication]:
     """Return the statement that finds a page of at least `most` applications."""
     length = length_of_applications_page(most)
-    return _prepare_seen_applications(statement.replace("%(most)s", str(length)))
+    return prepare_seen_applications(statement.replace("%(most)s", str(length)))
 
 
 def length_of_applications_page(most: int) -> int:
     """Return the length of the page that is read for at least `most` applications."""
     return next((each for each in _PREPARED_LENGTHS if each >= most), most)
-
-
-@cache
-def _prepare_seen_applications(text: str) -> PreparedStatement[SeenApplication]:
-    return PreparedStatement(
-        text, lambda *row: SeenApplication(ApplicationRow(*row[:_OWN]), *row[_OWN:])
-    )
-
-
-_OWN = len(ApplicationRow._fields)
-_ACTIVE, _PENDING = _prepare_seen_applications(sql.ACTIVE), _prepare_seen_applications(sql.PENDING)
 
 
 # Reads of a person's own applications.
@@ -400,7 +490,7 @@ def marked_candidate_sql(mark: str, *, column: str, beyond: str) -> str:
 @cache
 def _marked_count_statement(mark: str) -> PreparedStatement[Any]:
     text = f"SELECT count(*) FROM ({_MARKS[mark]} LIMIT {MOST_MARKED + 1}) marked"  # noqa: S608  constants
-    return PreparedStatement(text, prepared_row)
+    return PreparedStatement(text)
 
 
 # Reads of companies' decisions on applications.

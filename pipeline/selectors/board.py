@@ -16,9 +16,9 @@ from pipeline.database.instants import one_instant
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import JobNotFound
 from pipeline.models import Application
-from pipeline.selectors import sql
 from pipeline.selectors.applications import (
     BEFORE_THE_FIRST,
+    SEEN_UNPLACED,
     SeenApplication,
     front_applications_of,
     queued_applications_of,
@@ -101,6 +101,26 @@ def read_board(
         )
 
 
+# A page of people with a seat: first those who must acknowledge, by deadline; then the others,
+# longest first.
+SEATS = """
+WITH page AS MATERIALIZED (
+    SELECT * FROM (
+        (SELECT *, 0 AS rank, acknowledge_by AS moment FROM pipeline_application
+         WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
+           AND (acknowledge_by, id) > (%(pending_at)s::timestamptz, %(pending_id)s)
+         ORDER BY acknowledge_by, id LIMIT %(most)s)
+        UNION ALL
+        (SELECT *, 1, status_since FROM pipeline_application
+         WHERE job_id = %(job)s AND status = 'ACTIVE'
+           AND (status_since, id) > (%(active_at)s::timestamptz, %(active_id)s)
+         ORDER BY status_since, id LIMIT %(most)s)
+    ) seated ORDER BY rank, moment, id LIMIT %(most)s
+)
+{seen} ORDER BY seen.rank, seen.moment, seen.id
+""".format(seen=SEEN_UNPLACED.format(source="page"))  # noqa: S608
+
+
 def read_board_seats(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Page[SeenApplication]:
     """Return the holders of seats: pending ones by deadline, then active ones, longest first.
 
@@ -112,7 +132,7 @@ def read_board_seats(job_id: UUID, *, after: SeatPlace | None, limit: int) -> Pa
     elif after:
         pending, active = ("infinity", _HIGHEST), (after.moment.isoformat(), after.id)
     rows = read_applications_page(
-        sql.SEATS,
+        SEATS,
         job=job_id,
         pending_at=pending[0],
         pending_id=pending[1],

@@ -12,15 +12,15 @@ from uuid import UUID
 
 from pipeline.domain.states import ActorKind, Outcome, Status
 from pipeline.selectors.applications import (
+    SEEN_UNPLACED,
     SeenApplication,
     length_of_applications_page,
     marked_candidate_sql,
+    prepare_seen_applications,
     rarest_mark,
-    read_seen_applications,
 )
 from pipeline.selectors.people import BEFORE_ALL, NamePlace, search_by_name
-from pipeline.selectors.sql import SEEN_UNPLACED
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 
 # How many applications are searched for one page, if a filter has no index of its own.
 CANDIDATES = 5_000
@@ -215,7 +215,7 @@ def list_job_applications(
     mark = rarest_mark(job_id, **values)
     most = length_of_applications_page(limit + 1)
     page, edge = list_statements(order, most, filters.needs_search(order), mark)
-    rows = read_seen_applications(page, **values)
+    rows = prepare_seen_applications(page).all(**values)
     if len(rows) > limit:
         last = rows[limit - 1].application
         return ListedPage(rows[:limit], ListPlace(getattr(last, order.column), last.id))
@@ -291,7 +291,7 @@ def _listed_candidate_sql(order: ListOrder, candidates: int, mark: str) -> str:
 
 @cache
 def _prepare_job_applications(text: str) -> PreparedStatement[Any]:
-    return PreparedStatement(text, prepared_row)
+    return PreparedStatement(text)
 
 
 def _listed_place_values(job_id: UUID, order: ListOrder, after: ListPlace | None) -> dict[str, Any]:

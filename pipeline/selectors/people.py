@@ -13,9 +13,8 @@ from applicants.models import Applicant
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
-from pipeline.selectors.applications import SeenApplication, read_seen_applications
+from pipeline.selectors.applications import FOUND, SeenApplication
 from pipeline.selectors.pages import Page
-from pipeline.selectors.sql import FOUND
 
 # How many of a company's last events are searched for its latest applicants.
 EVENTS_LOOKED_AT = 1_000
@@ -89,7 +88,7 @@ def recently_applied_people(company_id: UUID, *, limit: int) -> list[SeenApplica
     with connection.cursor() as cursor:
         cursor.execute(_LATELY_APPLIED, values)
         ids = [application_id for (application_id,) in cursor.fetchall()]
-    seen = {each.application.id: each for each in read_seen_applications(FOUND, applications=ids)}
+    seen = {each.application.id: each for each in FOUND.all(applications=ids)}
     return [seen[application_id] for application_id in ids if application_id in seen]
 
 
@@ -195,7 +194,7 @@ def search_by_name(
     if fitting.more:
         behind = fitting.rows[-1]
     ids = list(dict.fromkeys(place.application_id for place in fitting.rows))
-    rows = read_seen_applications(FOUND, applications=ids) if ids else []
+    rows = FOUND.all(applications=ids) if ids else []
     seen = {row.application.id: row for row in rows}
     return Found([seen[id_] for id_ in ids], behind)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.conf import settings
 
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 
 # Take some calls, and return the seconds until all are available again; no row if too few are left.
 #
@@ -33,16 +33,14 @@ SET empty_at = greatest(t.empty_at, statement_timestamp()) + %(step)s::float8 * 
 WHERE greatest(t.empty_at, statement_timestamp()) - statement_timestamp()
       <= (%(seconds)s::float8 - %(step)s::float8 + 0.000001) * interval '1 second'
 RETURNING extract(epoch FROM empty_at - clock_timestamp())::float8
-""",
-    prepared_row,
+"""
 )
 
 _LOOK = PreparedStatement(
     """
 SELECT extract(epoch FROM empty_at - clock_timestamp())::float8
 FROM pipeline_throttle WHERE id = %(id)s
-""",
-    prepared_row,
+"""
 )
 
 

@@ -7,15 +7,10 @@ run that dies loses its leases after a minute.
 from __future__ import annotations
 
 import logging
-import random
-import re
 import time
-from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from uuid import UUID
 
@@ -25,232 +20,28 @@ from uuid_utils.compat import uuid7
 from pipeline.models import WebhookDelivery, WebhookEndpoint
 from pipeline.models.webhooks import webhook_model_message_id
 from pipeline.outgoing.client import Answer, Failure, Outgoing, WebhookClient
-from pipeline.webhooks import sql
 from pipeline.webhooks.endpoints import (
     SecretUnreadable,
     decrypt_webhook_signing_secret,
     switch_off_webhook_endpoint,
     webhook_signatures,
 )
+from pipeline.webhooks.lanes import (
+    LARGEST_BATCH,
+    Lane,
+    LaneShares,
+    State,
+    Waiting,
+    lane_attempt_row,
+    lane_reason_to_switch_off,
+    seconds_asked_by_receiver,
+)
 from pipeline.webhooks.queue import wake_webhook_queue
 from tasks.advisory_locks import WEBHOOK_RUN_ENDS
 from tasks.json import as_json
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 
 log = logging.getLogger(__name__)
-
-
-# Endpoints that a run has leased, with the requests under way to each; times of repetitions. A lane
-# begins slowly, and sends more at once while the receiver answers. When attempt after attempt
-# fails, the endpoint rests, and then one delivery is tried. So a hanging endpoint takes up hardly
-# any capacity, and its own deliveries do not use up their attempts in one outage.
-
-
-# Seconds between attempts, as Standard Webhooks advises: ten attempts in three days.
-DELAYS_SECONDS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
-MOST_ATTEMPTS = len(DELAYS_SECONDS) + 1
-JITTER = 0.1  # of the delay, so that what failed together is not repeated together
-
-MOST_AT_ONCE, FIRST_AT_ONCE = 10, 2  # requests under way to one endpoint
-REST_AFTER = 5  # failed attempts in a row
-FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 5.0, 300.0
-LONGEST_ASKED_SECONDS = 3_600  # of the pauses that a receiver asks for
-LARGEST_BATCH = 50  # deliveries read at one time
-
-State = WebhookDelivery.State
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """Delivery that a lane has read."""
-
-    id: UUID
-    body: str
-    attempts: int
-    earlier_attempts: int
-    round_started_at: datetime
-
-
-@dataclass(slots=True)
-class Lane:
-    """Endpoint that this run has leased.
-
-    `held`: deliveries that were read and are not recorded yet.
-    """
-
-    id: UUID
-    company_id: UUID
-    url: str
-    is_active: bool
-    secret: bytes
-    failures: int
-    last_success_at: datetime | None
-    old_secret: bytes | None
-    at_once: int = FIRST_AT_ONCE
-    under_way: int = 0
-    has_more: bool = True
-    has_succeeded: bool = False  # in this run
-    is_success_unwritten: bool = False
-    asked_until: float = 0.0  # by a receiver's Retry-After; on this process's clock
-    waiting: deque[Waiting] = field(default_factory=deque)
-    held: dict[UUID, Waiting] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.rests:
-            self.at_once = 1
-
-    @property
-    def rests(self) -> bool:
-        """Tell whether only one delivery at a time is tried, after a rest."""
-        return self.failures >= REST_AFTER
-
-    @property
-    def rest_seconds(self) -> float | None:
-        """Return how long the endpoint rests now; None if it does not."""
-        asked = self.asked_until - time.monotonic()
-        if not self.rests:
-            return asked if asked > 0 else None
-        doublings = min(self.failures - REST_AFTER, 20)
-        return max(asked, min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2.0**doublings))
-
-    @property
-    def room(self) -> int:
-        """Count the requests that can be sent now."""
-        return self.at_once - self.under_way
-
-    @property
-    def is_done(self) -> bool:
-        """Tell whether to give the endpoint back: no request is under way, and nothing is left."""
-        return not self.held and not self.has_more
-
-    def count_attempt(self, failure: Failure | None) -> None:
-        """Count an attempt, and then send more or fewer at once."""
-        if failure is None:
-            self.failures = 0
-            self.has_succeeded = self.is_success_unwritten = True
-            self.at_once = min(MOST_AT_ONCE, self.at_once * 2)
-            return
-        self.failures += 1
-        self.at_once = max(1, self.at_once // 2)
-        if self.rests:
-            self.stop()
-
-    def pause(self, seconds: float) -> None:
-        """Send nothing more, and let the endpoint rest for that long, as its receiver asked."""
-        self.asked_until = max(self.asked_until, time.monotonic() + seconds)
-        self.stop()
-
-    def stop(self) -> None:
-        """Send nothing more; deliveries that were read and not sent stay for the next run."""
-        self.has_more = False
-        for each in self.waiting:
-            del self.held[each.id]
-        self.waiting.clear()
-
-    def health(self) -> dict[str, Any]:
-        """Return what to record about the endpoint."""
-        succeeded, self.is_success_unwritten = self.is_success_unwritten, False
-        return {
-            "id": self.id,
-            "failures": self.failures,
-            "succeeded": succeeded,
-            "rest_seconds": self.rest_seconds,
-        }
-
-
-class LaneShares:
-    """Requests under way of each company in a run, and which company may send another.
-
-    No company has more than its share of `most`. `kept` more are for companies that have fewer than
-    FIRST_AT_ONCE, once all of those are under way.
-    """
-
-    def __init__(self, lanes: Iterable[Lane], *, most: int, kept: int) -> None:
-        self._of_company = Counter[UUID]()
-        for lane in lanes:
-            self._of_company[lane.company_id] += lane.under_way
-        self._most, self._kept = most, kept
-        self._under_way = self._of_company.total()
-        self._share = most // (len(self._of_company) + 1)  # one is left for who comes next
-
-    def may_send(self, company_id: UUID) -> bool:
-        """Tell whether a company may send another request now."""
-        share = self._share if self._under_way < self._most else FIRST_AT_ONCE
-        is_full = self._under_way >= self._most + self._kept
-        return not is_full and self._of_company[company_id] < share
-
-    def count_request(self, company_id: UUID) -> None:
-        """Count a request that was sent."""
-        self._of_company[company_id] += 1
-        self._under_way += 1
-
-
-def lane_delay_after_attempt(attempts: int) -> float | None:
-    """Return the seconds from a round's n-th attempt to its next one; None after the last."""
-    if attempts >= MOST_ATTEMPTS:
-        return None
-    return DELAYS_SECONDS[attempts - 1] * (1 + random.random() * JITTER)  # noqa: S311  no secret
-
-
-def seconds_asked_by_receiver(answer: Answer) -> float:
-    """Return the pause that a receiver asks for in a Retry-After of 429 or 503; 0 if for none.
-
-    Either a number of seconds or a date; at most LONGEST_ASKED_SECONDS.
-    """
-    text = answer.headers.get("retry-after", "").strip()
-    if answer.status not in (429, 503) or not text:
-        return 0.0
-    if re.fullmatch(r"[0-9]{1,20}", text):
-        return float(min(int(text), LONGEST_ASKED_SECONDS))
-    try:
-        at = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return 0.0
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return min(max(0.0, (at - datetime.now(UTC)).total_seconds()), LONGEST_ASKED_SECONDS)
-
-
-def lane_attempt_row(
-    lane: Lane, waiting: Waiting, answer: Answer, *, asked_seconds: float = 0.0
-) -> dict[str, Any]:
-    """Describe how an attempt ended, and how the delivery continues, not before it is asked to."""
-    number = waiting.attempts + 1
-    delay = lane_delay_after_attempt(number - waiting.earlier_attempts)
-    delay = delay and max(delay, asked_seconds)
-    state = State.PENDING if delay else State.FAILED
-    if answer.failure is None:
-        state = State.DELIVERED
-    elif answer.failure is Failure.GONE:
-        state = State.FAILED
-    return {
-        "id": waiting.id,
-        "endpoint_id": lane.id,
-        "number": number,
-        "duration_ms": answer.duration_ms,
-        "state": state,
-        "delay_seconds": delay if state == State.PENDING else None,
-        "error": answer.failure or "",
-        "detail": answer.detail[:200].replace("\0", ""),
-        "status": answer.status,
-        "response_headers": answer.headers if answer.status else None,
-        "response_body": answer.body,
-    }
-
-
-def lane_reason_to_switch_off(
-    lane: Lane, waiting: Waiting, answer: Answer, state: str
-) -> WebhookEndpoint.OffReason | None:
-    """Return why the endpoint must be switched off, if it must.
-
-    It must after a last attempt that failed, unless something has arrived since that delivery's
-    first attempt: then the receiver refuses only this one.
-    """
-    if answer.failure is Failure.GONE:
-        return WebhookEndpoint.OffReason.GONE
-    arrived = lane.has_succeeded or (
-        lane.last_success_at is not None and lane.last_success_at >= waiting.round_started_at
-    )
-    return WebhookEndpoint.OffReason.FAILING if state == State.FAILED and not arrived else None
 
 
 # Overtime of runs: while one waits for its last answers, the other serves further endpoints.
@@ -292,28 +83,164 @@ MOST_LANES, MOST_UNDER_WAY = 200, 400
 # In addition: a lane for each company that has none, and a few requests for each that has few.
 KEPT_LANES, KEPT_UNDER_WAY = 100, 200
 REACH = 1_000  # due endpoints among which those of other companies are looked for
-RENEW_SECONDS = sql.LEASE_SECONDS / 4
+LEASE_SECONDS = 60
+RENEW_SECONDS = LEASE_SECONDS / 4
 LOOK_SECONDS = 0.05  # between looks for endpoints that have become due
 WRITE_SECONDS, MOST_UNWRITTEN = 0.05, 100
 GRACE_SECONDS = 3.0  # for answers under way when the task is cancelled or the worker ends
 FAILED_AT_ONCE = 5_000
 USER_AGENT = "NextInLine-Webhooks/1.0"
 
-_LEASE, _RENEW = PreparedStatement(sql.LEASE, Lane), PreparedStatement(sql.RENEW, Lane)
-_LEASE_OTHERS = PreparedStatement(sql.LEASE_OTHERS, Lane)
-_READ_DUE, _READ_OLDEST = (
-    PreparedStatement(sql.READ_DUE, Waiting),
-    PreparedStatement(sql.READ_OLDEST, Waiting),
+# Time is the database's everywhere. Runs share the work by endpoint: only the holder of its lease
+# reads and records deliveries to it. A statement that depends on the lease names it, and does
+# nothing once it is lost.
+
+_IS_LEASED = (
+    "EXISTS (SELECT FROM pipeline_webhookendpoint WHERE id = %(endpoint)s AND lease = %(run)s)"
 )
-_RECORD, _LOCK_LEASED = (
-    PreparedStatement(sql.RECORD, prepared_row),
-    PreparedStatement(sql.LOCK_LEASED, prepared_row),
+
+# The locked ids are an array, which is made once. As the inner side of a nested loop they would be
+# read again for each endpoint, and pass over those already taken: more than `most` would be leased.
+_TAKE = f"""
+{{which}}
+UPDATE pipeline_webhookendpoint e
+SET lease = %(run)s, leased_until = statement_timestamp() + interval '{LEASE_SECONDS} seconds'
+WHERE e.id = ANY(ARRAY(
+    SELECT id FROM pipeline_webhookendpoint
+    WHERE next_due_at <= statement_timestamp()
+      AND (leased_until IS NULL OR leased_until <= statement_timestamp()) {{among}}
+    ORDER BY next_due_at LIMIT %(most)s FOR NO KEY UPDATE SKIP LOCKED))
+RETURNING e.id, e.company_id, e.url, e.is_active, e.secret, e.failures,
+          e.last_success_at,
+          CASE WHEN e.old_secret_until > statement_timestamp() THEN e.old_secret END
+"""
+
+# Take endpoints that are due, those that have been due for longest first.
+LEASE = PreparedStatement(_TAKE.format(which="", among=""), Lane)
+
+# The same for companies of which the run has no endpoint: one endpoint of each.
+LEASE_OTHERS = PreparedStatement(
+    _TAKE.format(
+        which="""
+WITH first AS MATERIALIZED (
+    SELECT DISTINCT ON (company_id) id FROM (
+        SELECT id, company_id, next_due_at FROM pipeline_webhookendpoint
+        WHERE next_due_at <= statement_timestamp()
+          AND (leased_until IS NULL OR leased_until <= statement_timestamp())
+          AND company_id <> ALL(%(present)s)
+        ORDER BY next_due_at LIMIT %(reach)s) due
+    ORDER BY company_id, next_due_at
+)""",
+        among="AND id = ANY(ARRAY(SELECT id FROM first))",
+    ),
+    Lane,
 )
-_RELEASE, _NEXT_DUE = (
-    PreparedStatement(sql.RELEASE, prepared_row),
-    PreparedStatement(sql.NEXT_DUE, prepared_row),
+
+# Keep the leases. Returns the endpoints that this run still has, whether they are still switched
+# on, and their present address and secrets.
+RENEW = PreparedStatement(
+    f"""
+UPDATE pipeline_webhookendpoint e
+SET leased_until = statement_timestamp() + interval '{LEASE_SECONDS} seconds'
+WHERE e.id = ANY(%(endpoints)s) AND e.lease = %(run)s
+RETURNING e.id, e.company_id, e.url, e.is_active, e.secret, e.failures,
+          e.last_success_at,
+          CASE WHEN e.old_secret_until > statement_timestamp() THEN e.old_secret END
+""",
+    Lane,
 )
-_FAIL_WAITING = PreparedStatement(sql.FAIL_WAITING, prepared_row)
+
+# The next due deliveries to an endpoint of the run, except for those that the run has read.
+READ_DUE = PreparedStatement(
+    f"""
+SELECT id, body, attempts, earlier_attempts, round_started_at FROM pipeline_webhookdelivery
+WHERE endpoint_id = %(endpoint)s AND state = 'PENDING'
+  AND next_attempt_at <= statement_timestamp() AND id <> ALL(%(held)s) AND {_IS_LEASED}
+ORDER BY next_attempt_at, id LIMIT %(most)s
+""",
+    Waiting,
+)
+
+# The oldest due delivery to an endpoint at which everything fails: one that is tried until its
+# attempts are used up, and not each of a long queue once.
+READ_OLDEST = PreparedStatement(
+    f"""
+WITH due AS MATERIALIZED (
+    SELECT id FROM pipeline_webhookdelivery
+    WHERE endpoint_id = %(endpoint)s AND state = 'PENDING'
+      AND next_attempt_at <= statement_timestamp() AND id <> ALL(%(held)s) AND {_IS_LEASED}
+)
+SELECT id, body, attempts, earlier_attempts, round_started_at FROM pipeline_webhookdelivery
+WHERE id = (SELECT id FROM due ORDER BY id LIMIT %(most)s)
+""",
+    Waiting,
+)
+
+# Record attempts: the state of each delivery, and the log. Returns the endpoints that this run
+# still had; attempts at others are not recorded, and are made again.
+RECORD = PreparedStatement("""
+WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(attempts)s::json) AS g(
+        id uuid, endpoint_id uuid, number int, at timestamptz, duration_ms int, state text,
+        delay_seconds float8, error text, detail text, status int, request_headers jsonb,
+        response_headers jsonb, response_body text)
+), health AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(health)s::json) AS h(
+        id uuid, failures int, succeeded boolean, rest_seconds float8)
+), ours AS (
+    UPDATE pipeline_webhookendpoint e SET failures = h.failures,
+        last_success_at = CASE WHEN h.succeeded THEN statement_timestamp()
+                               ELSE e.last_success_at END,
+        rests_until = statement_timestamp() + h.rest_seconds * interval '1 second'
+    FROM health h WHERE e.id = h.id AND e.lease = %(run)s
+    RETURNING e.id
+), moved AS (
+    UPDATE pipeline_webhookdelivery d SET state = g.state, attempts = g.number,
+        last_status = g.status, last_error = g.error,
+        next_attempt_at = statement_timestamp() + g.delay_seconds * interval '1 second',
+        finished_at = CASE WHEN g.state <> 'PENDING' THEN statement_timestamp() END
+    FROM given g JOIN ours ON ours.id = g.endpoint_id
+    WHERE d.id = g.id AND d.state = 'PENDING'
+    RETURNING d.id
+), logged AS (
+    INSERT INTO pipeline_webhookattempt (delivery_id, number, at, duration_ms, request_headers,
+        error, detail, status, response_headers, response_body)
+    SELECT g.id, g.number, g.at, g.duration_ms, g.request_headers, g.error, g.detail, g.status,
+           g.response_headers, g.response_body
+    FROM given g JOIN moved USING (id)
+)
+SELECT id FROM ours
+""")
+
+# End deliveries that wait for an endpoint that is off, some at a time.
+FAIL_WAITING = PreparedStatement("""
+UPDATE pipeline_webhookdelivery
+SET state = 'FAILED', last_error = 'ENDPOINT_OFF', next_attempt_at = NULL,
+    finished_at = statement_timestamp()
+WHERE id IN (SELECT id FROM pipeline_webhookdelivery
+             WHERE endpoint_id = %(endpoint)s AND state = 'PENDING' LIMIT %(most)s)
+""")
+
+# Lock an endpoint that this run has, before it is given back.
+LOCK_LEASED = PreparedStatement("""
+SELECT id FROM pipeline_webhookendpoint WHERE id = %(endpoint)s AND lease = %(run)s
+FOR NO KEY UPDATE
+""")
+
+# Give an endpoint back. It is due when its next delivery is, but not while it rests. A statement of
+# its own after the lock, so that it sees all that was queued before.
+RELEASE = PreparedStatement("""
+UPDATE pipeline_webhookendpoint e SET lease = NULL, leased_until = NULL, next_due_at = (
+    SELECT greatest(d.next_attempt_at, e.rests_until) FROM pipeline_webhookdelivery d
+    WHERE d.endpoint_id = e.id AND d.state = 'PENDING' ORDER BY d.next_attempt_at LIMIT 1)
+WHERE e.id = %(endpoint)s
+""")
+
+# The time at which the next endpoint becomes due, or is free of a run that has died.
+NEXT_DUE = PreparedStatement("""
+SELECT min(greatest(next_due_at, leased_until)) FROM pipeline_webhookendpoint
+WHERE next_due_at IS NOT NULL
+""")
 
 
 class DeliveryRun:
@@ -377,10 +304,10 @@ class DeliveryRun:
         """
         room, found = MOST_LANES - len(self._lanes), []
         if room > 0:
-            found = _LEASE.all(run=self._id, most=min(room, MOST_UNDER_WAY))
+            found = LEASE.all(run=self._id, most=min(room, MOST_UNDER_WAY))
         elif (kept := room + KEPT_LANES) > 0:
             present = list({lane.company_id for lane in self._lanes.values()})
-            found = _LEASE_OTHERS.all(run=self._id, most=kept, reach=REACH, present=present)
+            found = LEASE_OTHERS.all(run=self._id, most=kept, reach=REACH, present=present)
         self._lanes |= {lane.id: lane for lane in found}
 
     def _renew(self, now: float) -> None:
@@ -388,7 +315,7 @@ class DeliveryRun:
         if now < self._renew_at:
             return
         self._renew_at = now + RENEW_SECONDS
-        fresh = {lane.id: lane for lane in _RENEW.all(endpoints=list(self._lanes), run=self._id)}
+        fresh = {lane.id: lane for lane in RENEW.all(endpoints=list(self._lanes), run=self._id)}
         for lane in list(self._lanes.values()):
             if lane.id not in fresh:
                 self._forget(lane.id)
@@ -411,7 +338,7 @@ class DeliveryRun:
                 continue
             if lane.has_more and len(lane.waiting) < lane.room:
                 most = 1 if lane.rests else LARGEST_BATCH
-                statement = _READ_OLDEST if lane.rests else _READ_DUE
+                statement = READ_OLDEST if lane.rests else READ_DUE
                 held = list(lane.held)
                 found = statement.all(endpoint=lane.id, run=self._id, held=held, most=most)
                 lane.has_more = len(found) == LARGEST_BATCH
@@ -488,7 +415,7 @@ class DeliveryRun:
             self._lanes[key] for key in {row["endpoint_id"] for row in rows} & set(self._lanes)
         ]
         health = [lane.health() for lane in lanes]
-        ours = _RECORD.all(run=self._id, attempts=as_json(rows), health=as_json(health))
+        ours = RECORD.all(run=self._id, attempts=as_json(rows), health=as_json(health))
         for lost in {lane.id for lane in lanes} - {key for (key,) in ours}:
             self._forget(lost)
         for row in rows:
@@ -505,8 +432,8 @@ class DeliveryRun:
         lane.stop()
         if not lane.held:
             with transaction.atomic():
-                if _LOCK_LEASED.all(endpoint=lane.id, run=self._id):
-                    _FAIL_WAITING.all(endpoint=lane.id, most=FAILED_AT_ONCE)
+                if LOCK_LEASED.all(endpoint=lane.id, run=self._id):
+                    FAIL_WAITING.all(endpoint=lane.id, most=FAILED_AT_ONCE)
             left = WebhookDelivery.objects.filter(endpoint_id=lane.id, state=State.PENDING)
             lane.has_more = left.exists()
 
@@ -515,8 +442,8 @@ class DeliveryRun:
             del self._lanes[lane.id]
             self._client.close_pool(lane.id)
             with transaction.atomic():
-                if _LOCK_LEASED.all(endpoint=lane.id, run=self._id):
-                    _RELEASE.all(endpoint=lane.id)
+                if LOCK_LEASED.all(endpoint=lane.id, run=self._id):
+                    RELEASE.all(endpoint=lane.id)
 
 
 def deliver_due_webhooks(
@@ -529,7 +456,7 @@ def deliver_due_webhooks(
     with WebhookClient() as client, OvertimeTurn() as turn:
         run = DeliveryRun(client, is_cancelled=is_cancelled)
         run.run_until_nothing_is_due(seconds, turn)
-    [[next_due]] = _NEXT_DUE.all()
+    [[next_due]] = NEXT_DUE.all()
     if next_due is not None:
         wake_webhook_queue(next_due)
     return {"attempts": run.attempts, "delivered": run.delivered}

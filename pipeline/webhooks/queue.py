@@ -22,7 +22,6 @@ from pipeline.line import write
 from pipeline.line.event_log import LogEntry, logged_time
 from pipeline.line.locked_job import ALL_WEBHOOKS, LockedJob
 from pipeline.models import Event, WebhookEndpoint, WebhookTaskPlace
-from pipeline.webhooks import sql
 from pipeline.work.catalog import COMPANY_TYPES
 from tasks import events
 from tasks.enqueue import NewTask, enqueue
@@ -30,7 +29,7 @@ from tasks.json import as_json
 from tasks.models import Status, Task, TaskEvent
 from tasks.payloads import CheckedPayload
 from tasks.registry import find_registered_type
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 
 # Types of webhooks: one for each kind of event in the log, some for tasks, and the test. Pure.
 
@@ -107,8 +106,35 @@ QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"
 # Events read and queued in one transaction.
 BATCH = 500
 
-_LOCK_COMPANY = PreparedStatement(sql.LOCK_COMPANY, prepared_row)
-_INSERT = PreparedStatement(sql.QUEUE, prepared_row)
+# Lock a company's endpoints that are on, in one order. Each row also says if it is a sandbox.
+LOCK_COMPANY = PreparedStatement("""
+SELECT id, types, created_at,
+       (SELECT sandbox_of_id IS NOT NULL FROM jobs_company WHERE id = %(company)s)
+FROM pipeline_webhookendpoint
+WHERE company_id = %(company)s AND is_active ORDER BY id FOR NO KEY UPDATE
+""")
+
+# Queue events for endpoints, each once, and make these due. Returns the number of new ones.
+#
+# The caller has locked them (`LOCK_COMPANY`), so that a run that gives one back has seen what is
+# queued here, or this sees that it was given back.
+INSERT = PreparedStatement("""
+WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(events)s::json) AS g(
+        source text, type text, body text, endpoint_id uuid, id uuid)
+), made AS (
+    INSERT INTO pipeline_webhookdelivery (id, endpoint_id, source, type, body, state, attempts,
+        earlier_attempts, last_error, next_attempt_at)
+    SELECT id, endpoint_id, source, type, body, 'PENDING', 0, 0, '', statement_timestamp()
+    FROM given ON CONFLICT (endpoint_id, source) DO NOTHING
+    RETURNING endpoint_id
+), due AS (
+    UPDATE pipeline_webhookendpoint e
+    SET next_due_at = least(e.next_due_at, greatest(statement_timestamp(), e.rests_until))
+    WHERE e.id IN (SELECT endpoint_id FROM made)
+)
+SELECT count(*) FROM made
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +173,7 @@ def queue_webhooks(company_id: UUID, occurrences: Iterable[QueuedOccurrence]) ->
 
     An endpoint gets nothing that happened before it was created.
     """
-    endpoints = _LOCK_COMPANY.all(company=company_id)
+    endpoints = LOCK_COMPANY.all(company=company_id)
     rows = [
         {
             "id": str(uuid7()),
@@ -160,7 +186,7 @@ def queue_webhooks(company_id: UUID, occurrences: Iterable[QueuedOccurrence]) ->
         for endpoint_id, types, created_at, is_test in endpoints
         if (not types or each.type in types) and each.at >= created_at
     ]
-    [(made,)] = _INSERT.all(events=as_json(rows)) if rows else [(0,)]
+    [(made,)] = INSERT.all(events=as_json(rows)) if rows else [(0,)]
     return int(made)
 
 

@@ -1,4 +1,4 @@
-"""Statements that enqueue tasks and wake workers, and conventions of all hot-path statements.
+"""SQL with which several rooms enqueue tasks and wake workers; conventions of all hot statements.
 
 All times come from the database: `statement_timestamp()`, which unlike `now()` advances within a
 transaction. `quick` makes a commit not wait for the disk. A server crash can then lose a claim or a
@@ -40,14 +40,6 @@ tasks_given AS MATERIALIZED (
     INSERT INTO tasks_taskevent (task_id, kind, actor)
     SELECT id, 'enqueued', producer FROM tasks_made
 )"""
-
-# The same as a statement. Returns, for each task whose type has a row: its number, the type's id,
-# and the task's id if it is new.
-ENQUEUE = f"""
-WITH {ENQUEUE_PARTS}
-SELECT n, type_id, CASE WHEN id IN (SELECT id FROM tasks_made) THEN id END
-FROM tasks_given ORDER BY n
-"""
 
 # Wake the workers if one may be asleep. Send this after the commit that made a task due.
 #

@@ -18,7 +18,7 @@ import select
 import time
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import psycopg
 from django.conf import settings
@@ -27,6 +27,7 @@ from psycopg import pq
 from psycopg.adapt import PyFormat, Transformer
 
 Parameters = Mapping[str, Any]
+Row = tuple[Any, ...]
 R = TypeVar("R")
 
 _PARAMETER = re.compile(r"%\((\w+)\)s|%%")
@@ -41,15 +42,23 @@ _STALE = (
 _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
 
 
+def _plain_row(*columns: Any) -> Row:
+    return columns
+
+
 class PreparedStatement(Generic[R]):
-    """SQL with named parameters, `%(name)s`. Each result row is passed to `row`.
+    """SQL with named parameters, `%(name)s`. Each result row is passed to `row`, or is a tuple.
 
     PostgreSQL infers the types of parameters: add a cast where the context does not determine one.
     """
 
     __slots__ = ("formats", "name", "names", "row", "text")
 
-    def __init__(self, text: str, row: Callable[..., R]) -> None:
+    @overload
+    def __init__(self: PreparedStatement[Row], text: str) -> None: ...
+    @overload
+    def __init__(self, text: str, row: Callable[..., R]) -> None: ...
+    def __init__(self, text: str, row: Callable[..., Any] = _plain_row) -> None:
         self.names = list(dict.fromkeys(name for name in _PARAMETER.findall(text) if name))
         self.formats = [PyFormat.TEXT] * len(self.names)
         self.row = row
@@ -70,18 +79,8 @@ class PreparedStatement(Generic[R]):
         return rows[0] if rows else None
 
 
-def prepared_row(*columns: Any) -> tuple[Any, ...]:
-    """Return the columns as a tuple: the `row` of a statement without its own row type."""
-    return columns
-
-
-_BEGIN, _COMMIT = (
-    PreparedStatement("BEGIN", prepared_row),
-    PreparedStatement("COMMIT", prepared_row),
-)
-_BEGIN_SNAPSHOT = PreparedStatement(
-    "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", prepared_row
-)
+_BEGIN, _COMMIT = PreparedStatement("BEGIN"), PreparedStatement("COMMIT")
+_BEGIN_SNAPSHOT = PreparedStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
 def run_prepared(

@@ -13,7 +13,7 @@ from tasks import retention
 from tasks.failure_log import failures
 from tasks.registry import chores
 from tasks.scheduling.schedules import enqueue_due_schedules
-from tasks.sql.running import PARKED_AT_ONCE
+from tasks.sql.claim import PARKED_AT_ONCE
 from tasks.worker.attempt import Attempt
 from tasks.worker.task_store import TaskStore
 

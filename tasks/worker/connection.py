@@ -11,7 +11,8 @@ import psycopg
 from tasks.failure_log import failures
 from tasks.json import as_json
 from tasks.listen import ListenerWaits, connect_to_listen
-from tasks.sql import enqueue, running
+from tasks.sql import enqueue
+from tasks.sql.claim import CLAIMS
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +24,83 @@ SESSION = (
     " set_config('enable_mergejoin', 'off', false), set_config('statement_timeout', '15s', false),"
     " set_config('plan_cache_mode', 'force_generic_plan', false)"
 )
+
+# Lock the types with a cap or a rate. The claim that follows is a separate statement with a newer
+# snapshot, so it sees what the last holder of the lock claimed.
+LOCK_BOUND = """
+SELECT id FROM tasks_tasktype WHERE id = ANY(%(bound)s) ORDER BY id FOR NO KEY UPDATE
+"""
+
+# Write how attempts ended. Each is fenced by task, attempt and worker: nothing is written or
+# returned for a task that was lost meanwhile. A cancelled one ends as CANCELLED.
+ACKNOWLEDGE = """
+WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(ends)s::json) AS g(
+        id uuid, attempt int, outcome text, delay_seconds float8, seconds float8, failed boolean,
+        result jsonb, error jsonb, worker text)
+), acked AS (
+    UPDATE tasks_task t SET
+        status = CASE WHEN t.status = 'CANCELLING' THEN 'CANCELLED' ELSE g.outcome END,
+        run_after = CASE WHEN g.outcome = 'PENDING' AND t.status = 'RUNNING'
+            THEN statement_timestamp() + g.delay_seconds * interval '1 second'
+            ELSE t.run_after END,
+        finished_at = CASE WHEN g.outcome <> 'PENDING' OR t.status = 'CANCELLING'
+            THEN statement_timestamp() END,
+        lease_until = NULL, result = g.result,
+        errors = CASE WHEN g.error IS NULL THEN t.errors ELSE t.errors || jsonb_set(
+            g.error, '{at}', to_jsonb(statement_timestamp())) END
+    FROM given g
+    WHERE t.id = g.id AND t.attempt = g.attempt AND t.worker = g.worker
+      AND t.lease_until IS NOT NULL
+    RETURNING t.id, t.type_id, t.owner_id, t.status, t.attempt, g.failed, g.seconds, g.worker,
+              g.delay_seconds, g.outcome, g.error ->> 'class' AS class
+), told AS (
+    INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
+    SELECT a.id, e.kind, a.attempt, a.worker, e.data FROM acked a CROSS JOIN LATERAL (
+        SELECT 1 AS n, 'failed' AS kind, jsonb_build_object('error', a.class) AS data
+        WHERE a.failed
+        UNION ALL
+        SELECT 2, CASE a.status WHEN 'PENDING' THEN 'retry_scheduled' ELSE lower(a.status) END,
+            CASE WHEN a.status = 'PENDING'
+                 THEN jsonb_build_object('delay_seconds', round(a.delay_seconds::numeric, 1))
+                 WHEN a.status = 'CANCELLED' AND a.outcome = 'SUCCEEDED'
+                 THEN '{"finished": true}'::jsonb END
+        ORDER BY n) e
+), tallied AS (
+    INSERT INTO tasks_tasktally AS y (type_id, slot, succeeded, failed, retried, dead, cancelled,
+                                      discarded, seconds, took_100ms, took_1s, took_10s,
+                                      took_60s, took_300s, took_longer)
+    SELECT type_id, date_bin('10 seconds', statement_timestamp(), 'epoch'),
+        count(*) FILTER (WHERE status = 'SUCCEEDED'), count(*) FILTER (WHERE failed),
+        count(*) FILTER (WHERE status = 'PENDING'), count(*) FILTER (WHERE status = 'DEAD'),
+        count(*) FILTER (WHERE status = 'CANCELLED'), count(*) FILTER (WHERE status = 'DISCARDED'),
+        coalesce(sum(seconds), 0), count(*) FILTER (WHERE seconds <= 0.1),
+        count(*) FILTER (WHERE seconds > 0.1 AND seconds <= 1),
+        count(*) FILTER (WHERE seconds > 1 AND seconds <= 10),
+        count(*) FILTER (WHERE seconds > 10 AND seconds <= 60),
+        count(*) FILTER (WHERE seconds > 60 AND seconds <= 300),
+        count(*) FILTER (WHERE seconds > 300)
+    FROM acked GROUP BY type_id ORDER BY type_id
+    ON CONFLICT (type_id, slot) DO UPDATE SET
+        succeeded = y.succeeded + excluded.succeeded, failed = y.failed + excluded.failed,
+        retried = y.retried + excluded.retried, dead = y.dead + excluded.dead,
+        cancelled = y.cancelled + excluded.cancelled,
+        discarded = y.discarded + excluded.discarded, seconds = y.seconds + excluded.seconds,
+        took_100ms = y.took_100ms + excluded.took_100ms, took_1s = y.took_1s + excluded.took_1s,
+        took_10s = y.took_10s + excluded.took_10s, took_60s = y.took_60s + excluded.took_60s,
+        took_300s = y.took_300s + excluded.took_300s,
+        took_longer = y.took_longer + excluded.took_longer
+), owned AS (
+    INSERT INTO tasks_taskownertally AS y (type_id, owner_id, slot, succeeded, failed)
+    SELECT type_id, owner_id, date_bin('10 seconds', statement_timestamp(), 'epoch'),
+        count(*) FILTER (WHERE status = 'SUCCEEDED'), count(*) FILTER (WHERE failed)
+    FROM acked WHERE owner_id IS NOT NULL AND (failed OR status = 'SUCCEEDED')
+    GROUP BY type_id, owner_id ORDER BY type_id, owner_id
+    ON CONFLICT (type_id, owner_id, slot) DO UPDATE SET
+        succeeded = y.succeeded + excluded.succeeded, failed = y.failed + excluded.failed
+)
+SELECT id, attempt, status FROM acked
+"""
 
 Connection = psycopg.Connection[Any]
 # After these errors the connection is useless. If it has become read-only, its server lost the
@@ -79,13 +157,13 @@ class WorkerConnection:
         `is_crowded` means that more tasks may be due than the claim looks at. It then looks for
         tasks of every owner. `has_trials` means that a breaker may be open for an owner.
         """
-        statement = running.CLAIMS[is_crowded, has_trials]
+        statement = CLAIMS[is_crowded, has_trials]
         if not bound:
             return self.rows(statement, parameters)
         try:
             raw = self._connected()
             with raw.pipeline(), raw.transaction():
-                raw.execute(running.LOCK_BOUND, {"bound": bound})
+                raw.execute(LOCK_BOUND, {"bound": bound})
                 claimed = raw.execute(statement, parameters)
             self._note_answer()
             return claimed.fetchall()
@@ -98,7 +176,7 @@ class WorkerConnection:
         A result that the database cannot store becomes a failure and does not affect the others.
         """
         try:
-            found = self.rows(running.ACKNOWLEDGE, {"ends": as_json(results)})
+            found = self.rows(ACKNOWLEDGE, {"ends": as_json(results)})
             return {(str(task), attempt) for task, attempt, _ in found}
         except (psycopg.DataError, ValueError) as error:
             if len(results) > 1:

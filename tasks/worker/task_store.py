@@ -14,32 +14,296 @@ from django.db import Error, connection
 from tasks import registry
 from tasks.json import as_json
 from tasks.models import NO_OWNER, Status
-from tasks.sql.enqueue import WAKE
-from tasks.sql.running import (
-    FOR_PARKING,
-    GIVE_BACK,
-    MARK_BEGUN,
-    NEXT_DUE,
-    PARK,
-    PARKED_AT_ONCE,
-    RENEW_LEASES,
-    UNPARK,
-)
-from tasks.sql.upkeep import (
-    CLOSE_BREAKERS,
-    CLOSE_OWNER_BREAKERS,
-    OPEN_BREAKERS,
-    OPEN_OWNER_BREAKERS,
-    REAP,
-    SET_SLEEPING,
-    WAKE_FOR_DUE,
-    WRITE_MESSAGES,
-)
+from tasks.sql.claim import LANES, PARKED_AT_ONCE, STOPPED_OWNERS, UNPARK
+from tasks.sql.enqueue import QUICK, WAKE
 from tasks.worker.attempt import Attempt
 from tasks.worker.connection import Unavailable, WorkerConnection
 from tasks.worker.options import Options
 
 log = logging.getLogger(__name__)
+
+# Renew a worker's leases and its heartbeat. Returns the tasks that it still owns, each with whether
+# to cancel it. It has lost the others.
+RENEW_LEASES = f"""
+WITH {QUICK}, beat AS (
+    UPDATE tasks_task t SET lease_until = statement_timestamp() + %(lease)s * interval '1 second'
+    FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS held(id, attempt)
+    WHERE t.id = held.id AND t.attempt = held.attempt AND t.worker = %(worker)s
+      AND t.lease_until IS NOT NULL
+    RETURNING t.id, t.status
+), alive AS (
+    INSERT INTO tasks_taskworker (name, slots, queues, types, running)
+    VALUES (%(worker)s, %(slots)s, %(queues)s::jsonb, %(types)s::jsonb, %(running)s)
+    ON CONFLICT (name) DO UPDATE SET beat_at = statement_timestamp(), running = excluded.running
+)
+SELECT b.id, b.status = 'CANCELLING' FROM quick CROSS JOIN beat b
+"""
+
+# Record that last attempts begin now. From then on they count even if their worker dies; before
+# that they do not. So attempts are limited however workers die, and no task is given up before its
+# last attempt has begun. Returns the tasks that the worker still owns.
+MARK_BEGUN = f"""
+WITH {QUICK}, begun AS (
+    UPDATE tasks_task t SET begun = true
+    FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS g(id, attempt)
+    WHERE t.id = g.id AND t.attempt = g.attempt AND t.worker = %(worker)s
+      AND t.lease_until IS NOT NULL
+    RETURNING t.id
+)
+SELECT b.id FROM quick CROSS JOIN begun b
+"""
+
+# Give back tasks whose attempt must not count: not started, or cut off by the worker's shutdown.
+GIVE_BACK = """
+WITH given AS MATERIALIZED (
+    SELECT * FROM unnest(%(ids)s::uuid[], %(attempts)s::int[]) AS g(id, attempt)
+), back AS (
+    UPDATE tasks_task t SET
+        status = CASE t.status WHEN 'RUNNING' THEN 'PENDING' ELSE 'CANCELLED' END,
+        finished_at = CASE t.status WHEN 'RUNNING' THEN NULL ELSE statement_timestamp() END,
+        attempt = t.attempt - 1, worker = '', lease_until = NULL
+    FROM given g
+    WHERE t.id = g.id AND t.attempt = g.attempt AND t.worker = %(worker)s
+      AND t.lease_until IS NOT NULL
+    RETURNING t.id, t.attempt, t.status
+)
+INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
+SELECT id, CASE status WHEN 'PENDING' THEN 'returned' ELSE 'cancelled' END, attempt, %(worker)s
+FROM back
+"""
+
+# Take tasks from workers whose lease has expired: to the next attempt, or to the dead letters. An
+# attempt that certainly had not begun does not count. A lease that its worker is just renewing is
+# locked, and skipped.
+REAP = """
+WITH expired AS MATERIALIZED (
+    SELECT id FROM tasks_task
+    WHERE status IN ('RUNNING', 'CANCELLING') AND lease_until < statement_timestamp()
+    ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED
+), reaped AS (
+    UPDATE tasks_task t SET
+        status = CASE WHEN t.status = 'CANCELLING' THEN 'CANCELLED'
+                      WHEN t.begun AND t.attempt >= t.max_attempts THEN 'DEAD' ELSE 'PENDING' END,
+        finished_at = CASE WHEN t.status = 'CANCELLING'
+                             OR t.begun AND t.attempt >= t.max_attempts
+            THEN statement_timestamp() END,
+        run_after = statement_timestamp(), lease_until = NULL,
+        attempt = t.attempt - CASE WHEN t.begun THEN 0 ELSE 1 END,
+        errors = CASE WHEN t.begun THEN t.errors || jsonb_build_object(
+            'class', 'LeaseExpired', 'message', 'its worker did not renew the lease in time',
+            'attempt', t.attempt, 'traceback', '', 'worker', t.worker,
+            'at', statement_timestamp()) ELSE t.errors END
+    WHERE t.id = ANY(ARRAY(SELECT id FROM expired))
+    RETURNING t.id, t.type_id, t.status, t.attempt, t.max_attempts, t.worker, t.begun,
+              t.payload::text AS payload, t.request_id, t.owner_id, t.trace
+), told AS (
+    INSERT INTO tasks_taskevent (task_id, kind, attempt, actor)
+    SELECT r.id, e.kind, r.attempt, r.worker FROM reaped r CROSS JOIN LATERAL (
+        SELECT 1 AS n, 'lease_lost' AS kind
+        UNION ALL SELECT 2, lower(r.status) WHERE r.status <> 'PENDING'
+        UNION ALL SELECT 3, CASE WHEN r.begun THEN 'retry_scheduled' ELSE 'returned' END
+        WHERE r.status = 'PENDING' ORDER BY n) e
+), tallied AS (
+    INSERT INTO tasks_tasktally AS y (type_id, slot, expired, failed, dead, cancelled)
+    SELECT type_id, date_bin('10 seconds', statement_timestamp(), 'epoch'), count(*),
+        count(*) FILTER (WHERE begun), count(*) FILTER (WHERE status = 'DEAD'),
+        count(*) FILTER (WHERE status = 'CANCELLED')
+    FROM reaped GROUP BY type_id ORDER BY type_id
+    ON CONFLICT (type_id, slot) DO UPDATE SET expired = y.expired + excluded.expired,
+        failed = y.failed + excluded.failed, dead = y.dead + excluded.dead,
+        cancelled = y.cancelled + excluded.cancelled
+), owned AS (
+    INSERT INTO tasks_taskownertally AS y (type_id, owner_id, slot, failed)
+    SELECT type_id, owner_id, date_bin('10 seconds', statement_timestamp(), 'epoch'), count(*)
+    FROM reaped WHERE begun AND owner_id IS NOT NULL
+    GROUP BY type_id, owner_id ORDER BY type_id, owner_id
+    ON CONFLICT (type_id, owner_id, slot) DO UPDATE SET failed = y.failed + excluded.failed
+)
+SELECT id, type_id, status, attempt, max_attempts, payload, request_id, owner_id, trace
+FROM reaped
+"""
+
+# Wake sleeping workers after runs of capped types have ended, if more tasks of those are due.
+WAKE_FOR_DUE = """
+SELECT pg_notify('tasks', 'work') FROM tasks_tasktype k
+WHERE k.id = ANY(%(types)s) AND EXISTS (SELECT FROM tasks_taskworker WHERE sleeping)
+  AND (SELECT 1 FROM tasks_task t
+       WHERE t.status = 'PENDING' AND NOT t.parked AND t.type_id = k.id
+         AND t.run_after <= statement_timestamp() LIMIT 1) = 1
+LIMIT 1
+"""
+
+# Record whether this worker may sleep and must be woken.
+SET_SLEEPING = """
+WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+UPDATE tasks_taskworker w SET sleeping = %(sleeping)s FROM quick WHERE name = %(worker)s
+"""
+
+# Write the progress and events that running handlers report, if the worker still owns the task. The
+# task's row always has the latest progress; its history gets one entry every 30 seconds.
+WRITE_MESSAGES = """
+WITH written AS MATERIALIZED (
+    SELECT s.* FROM json_to_recordset(%(messages)s::json) AS s(
+        n int, id uuid, attempt int, kind text, data jsonb)
+    JOIN tasks_task t ON t.id = s.id AND t.attempt = s.attempt AND t.worker = %(worker)s
+     AND t.lease_until IS NOT NULL
+), moved AS (
+    UPDATE tasks_task t SET progress = p.data FROM (
+        SELECT DISTINCT ON (id) id, data FROM written WHERE kind = 'progress' ORDER BY id, n DESC) p
+    WHERE t.id = p.id
+)
+INSERT INTO tasks_taskevent (task_id, kind, attempt, actor, data)
+SELECT id, kind, attempt, %(worker)s, data FROM written s
+WHERE kind <> 'progress' OR n = (
+    SELECT max(n) FROM written m WHERE m.id = s.id AND m.kind = 'progress'
+) AND NOT EXISTS (
+    SELECT FROM tasks_taskevent e WHERE e.task_id = s.id AND e.kind = 'progress'
+      AND e.attempt = s.attempt AND e.at > statement_timestamp() - interval '30 seconds'
+)
+ORDER BY n
+"""
+
+# Move the first tasks of stopped owners, one batch, out of the claim's way. The claim skips the
+# others one by one, which is cheap while they are few.
+PARK = f"""
+WITH RECURSIVE {LANES}, ahead AS MATERIALIZED (
+    SELECT t.id FROM (SELECT DISTINCT type_id FROM {STOPPED_OWNERS} z) k
+    JOIN lane ON lane.type_id = k.type_id CROSS JOIN LATERAL (
+        SELECT p.id, p.type_id, p.owner_id FROM tasks_task p
+        WHERE p.status = 'PENDING' AND NOT p.parked AND p.type_id = lane.type_id
+          AND p.queue = lane.queue AND p.priority = lane.priority
+          AND p.run_after <= statement_timestamp()
+        ORDER BY p.run_after, p.id LIMIT %(batch)s) t
+    WHERE EXISTS (SELECT FROM {STOPPED_OWNERS} z
+                  WHERE z.type_id = t.type_id AND z.owner_id = t.owner_id)
+    LIMIT %(batch)s
+), taken AS MATERIALIZED (
+    SELECT id FROM tasks_task WHERE id = ANY(ARRAY(SELECT id FROM ahead)) AND status = 'PENDING'
+    ORDER BY id FOR UPDATE SKIP LOCKED
+)
+UPDATE tasks_task SET parked = true WHERE id = ANY(ARRAY(SELECT id FROM taken)) RETURNING 1
+"""
+
+# Whether there may be tasks to park, tasks to unpark, and owners' breakers to try out.
+FOR_PARKING = f"""
+SELECT EXISTS (SELECT FROM {STOPPED_OWNERS} z),
+       EXISTS (SELECT FROM tasks_task WHERE status = 'PENDING' AND parked),
+       EXISTS (SELECT FROM tasks_taskownerbreaker WHERE breaker = 'OPEN')
+"""
+
+# Seconds until the worker's next task may run: by its due time, a probe, or its type's rate.
+# Tasks count that were not due when the last claim looked: one may have become due since.
+NEXT_DUE = f"""
+WITH RECURSIVE {LANES}
+SELECT extract(epoch FROM least(
+    (SELECT min(next.run_after) FROM lane JOIN tasks_tasktype k ON k.id = lane.type_id
+     CROSS JOIN LATERAL (
+        SELECT run_after FROM tasks_task
+        WHERE status = 'PENDING' AND NOT parked AND type_id = lane.type_id AND queue = lane.queue
+          AND priority = lane.priority AND run_after > %(looked)s
+        ORDER BY run_after LIMIT 1) next
+     WHERE k.id = ANY(%(types)s) AND NOT k.paused AND k.breaker = 'CLOSED'
+       AND (%(queues)s::text[] IS NULL OR lane.queue = ANY(%(queues)s))),
+    (SELECT min(breaker_probe_at) FROM tasks_tasktype
+     WHERE id = ANY(%(types)s) AND breaker = 'OPEN' AND NOT paused
+       AND breaker_probe_at > %(looked)s),
+    (SELECT min(probe_at) FROM tasks_taskownerbreaker
+     WHERE type_id = ANY(%(types)s) AND breaker = 'OPEN' AND probe_at > %(looked)s),
+    (SELECT min(tokens_at + (ceil(greatest(tokens, 0) + 0.001) - tokens) * rate_seconds / rate_count
+                * interval '1 second')
+     FROM tasks_tasktype
+     WHERE id = ANY(%(types)s) AND tokens < 1 AND rate_count IS NOT NULL AND NOT paused
+       AND tokens_at > statement_timestamp() - rate_seconds / rate_count * interval '1 second')
+) - statement_timestamp())::float8
+"""
+
+
+# Circuit breakers: when nearly all runs of a type fail, try only one run a minute. Each owner has
+# its own breaker for each type, so failures of one company do not stop another. The breaker of the
+# type itself applies to everyone, and opens when runs of several owners fail. The claim skips tasks
+# behind an open breaker, except for one probe a minute. `control.resume` closes a breaker by hand.
+
+
+# Most runs of one owner that count towards everyone's breaker: two owners cannot open it alone.
+MOST_OF_AN_OWNER = 7
+
+# Open the breakers of owners with at least 20 runs in five minutes, of which over 80 % failed.
+# Runs before the breaker last changed do not count.
+OPEN_OWNER_BREAKERS = """
+INSERT INTO tasks_taskownerbreaker AS b (type_id, owner_id, probe_at)
+SELECT g.type_id, g.owner_id, statement_timestamp() + interval '1 minute'
+FROM (SELECT DISTINCT type_id, owner_id
+      FROM unnest(%(types)s::bigint[], %(owners)s::uuid[]) AS g(type_id, owner_id)
+      ORDER BY type_id, owner_id) g
+LEFT JOIN tasks_taskownerbreaker had ON had.type_id = g.type_id AND had.owner_id = g.owner_id
+WHERE (SELECT sum(failed + succeeded) >= 20 AND sum(failed) > 0.8 * sum(failed + succeeded)
+       FROM tasks_taskownertally y
+       WHERE y.type_id = g.type_id AND y.owner_id = g.owner_id
+         AND y.slot > statement_timestamp() - interval '5 minutes'
+         AND (had.changed_at IS NULL OR y.slot >= had.changed_at))
+ON CONFLICT (type_id, owner_id) DO UPDATE SET breaker = 'OPEN',
+    changed_at = statement_timestamp(), probe_at = excluded.probe_at
+WHERE b.breaker = 'CLOSED'
+RETURNING type_id
+"""
+
+# Open the breakers of types, for everyone, if over 80 % of at least 20 runs in five minutes have
+# failed. An owner counts for at most MOST_OF_AN_OWNER runs; tasks without an owner count in full.
+# The owners' own breakers of the type then close: the type is to blame.
+OPEN_BREAKERS = f"""
+WITH opened AS (
+    UPDATE tasks_tasktype k SET breaker = 'OPEN', breaker_changed_at = statement_timestamp(),
+        breaker_probe_at = statement_timestamp() + interval '1 minute'
+    WHERE k.id = ANY(%(types)s) AND k.breaker = 'CLOSED' AND (
+        WITH owned AS (
+            SELECT sum(y.succeeded)::float8 AS succeeded, sum(y.failed)::float8 AS failed
+            FROM tasks_taskownertally y
+            WHERE y.type_id = k.id AND y.slot > statement_timestamp() - interval '5 minutes'
+              AND (k.breaker_changed_at IS NULL OR y.slot >= k.breaker_changed_at)
+            GROUP BY y.owner_id HAVING sum(y.succeeded + y.failed) > 0
+        ), everything AS (
+            SELECT coalesce(sum(y.succeeded), 0) AS succeeded, coalesce(sum(y.failed), 0) AS failed
+            FROM tasks_tasktally y
+            WHERE y.type_id = k.id AND y.slot > statement_timestamp() - interval '5 minutes'
+              AND (k.breaker_changed_at IS NULL OR y.slot >= k.breaker_changed_at)
+        ), voice AS (
+            SELECT failed * weight AS failed, (failed + succeeded) * weight AS runs
+            FROM (SELECT *, least(1, {MOST_OF_AN_OWNER} / (failed + succeeded)) AS weight
+                  FROM owned) o
+            UNION ALL
+            SELECT site.failed, site.failed + site.succeeded FROM (
+                SELECT greatest(0, e.failed - coalesce((SELECT sum(failed) FROM owned), 0))
+                           AS failed,
+                       greatest(0, e.succeeded - coalesce((SELECT sum(succeeded) FROM owned), 0))
+                           AS succeeded
+                FROM everything e) site
+        )
+        SELECT sum(runs) >= 20 AND sum(failed) > 0.8 * sum(runs) FROM voice)
+    RETURNING k.id
+), relieved AS (
+    UPDATE tasks_taskownerbreaker SET breaker = 'CLOSED', changed_at = statement_timestamp(),
+        probe_at = NULL
+    WHERE type_id IN (SELECT id FROM opened) AND breaker = 'OPEN'
+)
+SELECT id FROM opened
+"""
+
+# Close the breakers of types that have succeeded again.
+CLOSE_BREAKERS = """
+UPDATE tasks_tasktype SET breaker = 'CLOSED', breaker_changed_at = statement_timestamp(),
+    breaker_probe_at = NULL
+WHERE id = ANY(%(types)s) AND breaker = 'OPEN' RETURNING id
+"""
+
+# Close the breakers of owners for whom the type has succeeded again.
+CLOSE_OWNER_BREAKERS = """
+UPDATE tasks_taskownerbreaker b SET breaker = 'CLOSED', changed_at = statement_timestamp(),
+    probe_at = NULL
+FROM unnest(%(types)s::bigint[], %(owners)s::uuid[]) AS g(type_id, owner_id)
+WHERE b.type_id = g.type_id AND b.owner_id = g.owner_id AND b.breaker = 'OPEN'
+RETURNING b.type_id
+"""
+
 
 GOODBYE = "DELETE FROM tasks_taskworker WHERE name = %(worker)s"
 SLACK = 8

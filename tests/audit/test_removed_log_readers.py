@@ -53,7 +53,7 @@ READERS = {
     "pipeline/files/imports/tasks.py": "LIVE",
     "pipeline/line/misses.py": "LIVE",
     "pipeline/line/settle.py": "LIVE",
-    "pipeline/line/sql.py": "TABLE",
+    "pipeline/line/write.py": "TABLE",
     "pipeline/maintenance/name_index.py": "LIVE",
     "pipeline/management/commands/restart_feed.py": "TABLE",
     "pipeline/management/demo/past.py": "LIVE",

@@ -13,8 +13,8 @@ def report_of(name: str, *branches: list[int]) -> dict[str, object]:
 
 
 def test_one_missed_branch_is_named() -> None:
-    assert missed(report_of("pipeline/line/sql.py", [3, 4])) == {"pipeline/line/sql.py": [[3, 4]]}
-    assert missed(report_of("pipeline/line/sql.py")) == {}
+    assert missed(report_of("pipeline/line/lock.py", [3, 4])) == {"pipeline/line/lock.py": [[3, 4]]}
+    assert missed(report_of("pipeline/line/lock.py")) == {}
 
 
 def test_an_explained_one_is_in_the_documents_and_hides_no_second_one() -> None:

@@ -7,11 +7,14 @@ import re
 import pytest
 
 from pipeline.domain.errors import ApplicationNotFound
-from pipeline.line import sql
+from pipeline.line import lock, settle
+from pipeline.line import write as writing
 from pipeline.line.lock import line_transaction, lock_job, read_locked_application
 from pipeline.line.write import write
 from pipeline.models import Application
+from tasks.sql.prepared import PreparedStatement
 from tests.support import factories
+from tests.support.statements import source_of
 
 OF_A_LINE = re.compile(
     r"\b(?:FROM|JOIN|UPDATE|INTO)\s+"
@@ -41,11 +44,14 @@ def keyless(statement: str) -> list[str]:
 
 
 def statements() -> dict[str, str]:
-    return {
-        name: text
-        for name, text in vars(sql).items()
-        if name[0] != "_" and name.isupper() and isinstance(text, str) and OF_A_LINE.search(text)
+    texts = {
+        name: source_of(found) if isinstance(found, PreparedStatement) else found
+        for module in (lock, settle, writing)
+        for name, found in vars(module).items()
+        if isinstance(found, PreparedStatement)
+        or (isinstance(found, str) and name.isupper() and name[0] != "_")
     }
+    return {name: text for name, text in texts.items() if OF_A_LINE.search(text)}
 
 
 def test_every_statement_on_the_rows_of_a_line_names_its_job() -> None:
@@ -62,7 +68,7 @@ def test_applications_are_found_by_their_ids_and_not_by_an_index_of_the_whole_li
         for name, text in statements().items()
         if "applications)s::uuid[])" in text or "changed_ids" in text
     }
-    by_ids |= {"CHANGE": sql.CHANGE, "READ_APPLICATION_TO": sql.READ_APPLICATION_TO}
+    by_ids |= {name: statements()[name] for name in ("CHANGE", "READ_APPLICATION_TO")}
 
     plain = {name for name, text in by_ids.items() if not AS_EXPRESSION.search(text)}
 

@@ -11,12 +11,14 @@ import pytest
 
 from applicants.tokens import FIND_TOKEN
 from jobs.keys import FIND_KEY
-from pipeline.line import sql
+from pipeline.line import lock, settle, write
 from pipeline.line.misses import READ_MISS
+from pipeline.line.sql import APPLICATION, HOT
 from pipeline.line.write import write_statement
 from pipeline.models import Application
-from pipeline.selectors import sql as reads
+from pipeline.selectors import applications as reads
 from pipeline.selectors.applications import APPLICATION_FACTS, prepare_applications_page
+from pipeline.selectors.board import SEATS
 from pipeline.selectors.job_applications import (
     ORDERS,
     ListOrder,
@@ -26,7 +28,7 @@ from pipeline.selectors.job_applications import (
 )
 from pipeline.selectors.jobs import JOB_FACTS, WHOLE_JOB
 from tasks.enqueue import NewTask, enqueue_parameter
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 from tests.support import factories
 from tests.support.crowd import crowd
 from tests.support.plans import MODES, SIZES, SMALL, plan_of, whole_tables
@@ -36,8 +38,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 LARGE = {"pipeline_application", "pipeline_event", "applicants_applicant", "tasks_task"}
 
 
-def changing(statement: str) -> str:
-    return write_statement(("changed", statement), ("entries", sql.APPEND))
+def changing(statement: str) -> PreparedStatement[Any]:
+    return write_statement(("changed", statement), ("entries", write.APPEND))
 
 
 STATEMENTS: dict[str, PreparedStatement[Any]] = {
@@ -47,47 +49,42 @@ STATEMENTS: dict[str, PreparedStatement[Any]] = {
     "look up an application": APPLICATION_FACTS,
     "read a job": WHOLE_JOB,
     "read a page of the queue": prepare_applications_page(reads.QUEUE, 51),
-    "read a page of the seats": prepare_applications_page(reads.SEATS, 51),
+    "read a page of the seats": prepare_applications_page(SEATS, 51),
     **{
-        f"list applications by {name}, {searches}": PreparedStatement(page, prepared_row)
+        f"list applications by {name}, {searches}": PreparedStatement(page)
         for name, order in ORDERS.items()
         for searches in (False, True)
         for page in list_statements(order, 51, searches)
         if page
     },
     "read a person's applications": prepare_applications_page(reads.OF_PERSON, 51),
-    **{
-        name: PreparedStatement(text, prepared_row)
-        for name, text in {
-            "lock a job": sql.LOCK_JOB,
-            "lock an application's job": sql.LOCK_JOB_OF,
-            "lock the next due job": sql.LOCK_DUE_JOB,
-            "read the types of webhooks": sql.READ_WEBHOOK_TYPES,
-            "read those of an application's job": sql.READ_WEBHOOK_TYPES_OF,
-            "read an application": sql.READ_APPLICATION,
-            "read an application to a job": sql.READ_APPLICATION_TO,
-            "make people": sql.MAKE_PEOPLE,
-            "hold people": sql.HOLD_PEOPLE,
-            "read people": sql.READ_PEOPLE,
-            "hold a person": sql.HOLD_PERSON_OF,
-            "read a miss": READ_MISS,
-            "read who is due": sql.READ_DUE,
-            "read the next deadline": sql.READ_NEXT_DEADLINE,
-            "read the next in line": sql.READ_NEXT_IN_LINE,
-            "read the next end of a cool-down or deferral": sql.READ_NEXT_HELD,
-            "read the waitlist": sql.READ_WAITING,
-            "read positions": sql.READ_POSITIONS,
-            "read one application": reads.ONE,
-            "find an application by its own id": reads.ATTACHED,
-            "read who is active": reads.ACTIVE,
-            "read who must acknowledge": reads.PENDING,
-            "admit one": write_statement(("created", sql.CREATE), ("entries", sql.APPEND)),
-            "move a few": changing(sql.CHANGE_FEW),
-            "move a few, with tasks": write_statement(
-                ("changed", sql.CHANGE_FEW), ("entries", sql.APPEND), with_tasks=True
-            ),
-        }.items()
-    },
+    "lock a job": lock.LOCK_JOB,
+    "lock an application's job": lock.LOCK_JOB_OF,
+    "lock the next due job": lock.LOCK_DUE_JOB,
+    "read the types of webhooks": lock.READ_WEBHOOK_TYPES,
+    "read those of an application's job": lock.READ_WEBHOOK_TYPES_OF,
+    "read an application": lock.READ_APPLICATION,
+    "read an application to a job": lock.READ_APPLICATION_TO,
+    "make people": lock.MAKE_PEOPLE,
+    "hold people": lock.HOLD_PEOPLE,
+    "read people": lock.READ_PEOPLE,
+    "hold a person": lock.HOLD_PERSON_OF,
+    "read a miss": READ_MISS,
+    "read who is due": settle.READ_DUE,
+    "read the next deadline": settle.READ_NEXT_DEADLINE,
+    "read the next in line": settle.READ_NEXT_IN_LINE,
+    "read the next end of a cool-down or deferral": settle.READ_NEXT_HELD,
+    "read the waitlist": settle.READ_WAITING,
+    "read positions": write.READ_POSITIONS,
+    "read one application": reads.ONE,
+    "find an application by its own id": reads.ATTACHED,
+    "read who is active": reads.ACTIVE,
+    "read who must acknowledge": reads.PENDING,
+    "admit one": write_statement(("created", write.CREATE), ("entries", write.APPEND)),
+    "move a few": changing(write.CHANGE_FEW),
+    "move a few, with tasks": write_statement(
+        ("changed", write.CHANGE_FEW), ("entries", write.APPEND), with_tasks=True
+    ),
 }
 
 
@@ -95,10 +92,10 @@ def parameters(job: UUID) -> dict[str, Any]:
     """Values for every parameter of the statements: of people in the middle of the line."""
     rows = list(Application.objects.filter(job_id=job, status="WAITLIST").order_by("ticket"))
     middle = rows[len(rows) // 2]
-    row = {name: getattr(middle, name) for name in sql.APPLICATION}
+    row = {name: getattr(middle, name) for name in APPLICATION}
     as_json = partial(json.dumps, default=str)
     hot = factories.row_of(job)
-    locked = {name: getattr(hot, name) for name in sql.HOT if hasattr(hot, name)}
+    locked = {name: getattr(hot, name) for name in HOT if hasattr(hot, name)}
     locked |= {"status": hot.status} | hot.policy.values()
     listed = WantedJobApplications().parameters() | _listed_place_values(
         job, ListOrder("id", True), None
@@ -173,9 +170,7 @@ def test_no_hot_statement_reads_a_whole_table(size: int) -> None:
 
 def test_without_the_ids_beside_it_a_small_change_would_read_the_whole_table() -> None:
     given = parameters(line_of(5_000))
-    plain, few = (
-        PreparedStatement(changing(text), prepared_row) for text in (sql.CHANGE, sql.CHANGE_FEW)
-    )
+    plain, few = changing(write.CHANGE), changing(write.CHANGE_FEW)
 
     assert whole_tables(plan_of(plain, given, MODES[0]), LARGE) == {"pipeline_application"}
     assert whole_tables(plan_of(few, given, MODES[0]), LARGE) == set()

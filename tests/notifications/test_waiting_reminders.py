@@ -10,7 +10,7 @@ import pytest
 from pipeline.models import Application, Email
 from tasks.enqueue import NewTask, enqueue_many
 from tasks.models import Task, TaskType
-from tasks.sql import upkeep
+from tasks.worker import task_store
 from tests.notifications.test_offers import DAY, notify, offered, pass_time
 from tests.support import factories
 from tests.support.applicants import confirm
@@ -106,7 +106,7 @@ def test_a_mail_server_that_is_away_opens_no_breaker(
     worker.fail(*worker.claim(25), how=how)
 
     given = {"types": list(types.values_list("id", flat=True))}
-    assert bool(worker.connection.rows(upkeep.OPEN_BREAKERS, given)) is opens
+    assert bool(worker.connection.rows(task_store.OPEN_BREAKERS, given)) is opens
 
 
 def test_the_guard_never_waits_for_the_mail_server(settings: Any) -> None:

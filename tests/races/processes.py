@@ -21,9 +21,11 @@ django.setup()
 
 from django.db import connection  # noqa: E402
 
-from pipeline.line import sql  # noqa: E402
+from pipeline.line import lock  # noqa: E402
+from pipeline.line import write as writing  # noqa: E402
 from pipeline.services import joining as applying  # noqa: E402
 from tests.support import factories  # noqa: E402
+from tests.support.statements import changed  # noqa: E402
 
 
 def main(arguments: list[str]) -> None:
@@ -53,8 +55,8 @@ def apply_all(job_id: UUID, people: list[str], all_ready: Barrier) -> None:
 
 def take_the_lock_away() -> None:
     """Lock nothing, log nothing (so that nothing else stops it), and think before writing."""
-    sql.LOCK_JOB = sql.LOCK_JOB.replace("FOR NO KEY UPDATE", "")
-    sql.APPEND = f"{sql.APPEND} WHERE false"
+    lock.LOCK_JOB = changed(lock.LOCK_JOB, "FOR NO KEY UPDATE", "")
+    writing.APPEND = f"{writing.APPEND} WHERE false"
     write = applying.write
 
     def slowly(job: Any, *, commit: bool = False) -> None:

@@ -10,13 +10,15 @@ import pytest
 from django.db import connection, transaction
 
 from jobs.models import Job
-from pipeline.line import sql
+from pipeline.line import lock
 from pipeline.services.leaving import withdraw
 from pipeline.services.settling import settle_next_due
+from tasks.sql.prepared import PreparedStatement
 from tests.support import factories
 from tests.support.clock import database_now
 from tests.support.invariants import assert_line_is_sound
 from tests.support.sandboxes import DAY, HOUR, advance, line_with_offers, sandbox
+from tests.support.statements import source_of
 from tests.support.together import (
     PATIENCE_SECONDS,
     started,
@@ -65,9 +67,9 @@ def test_only_an_offset_read_under_the_lock_counts_for_a_change_that_waited(
 ) -> None:
     job_id = factories.job(company_id=sandbox().id)
     if not is_under_lock:
-        front, name, rest = sql.LOCK_JOB.rpartition("clock_offset_seconds")
+        front, name, rest = source_of(lock.LOCK_JOB).rpartition("clock_offset_seconds")
         before = f"(SELECT {name} FROM jobs_job early WHERE early.id = locked.id)"
-        monkeypatch.setattr(sql, "LOCK_JOB", front + before + rest)
+        monkeypatch.setattr(lock, "LOCK_JOB", PreparedStatement(front + before + rest))
     held, may_move = Event(), Event()
 
     def move() -> None:

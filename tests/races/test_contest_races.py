@@ -13,7 +13,7 @@ from django.db import IntegrityError
 from applicants.models import ERASED_NAME
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome, ReinstatementReason
-from pipeline.line import sql
+from pipeline.line import lock
 from pipeline.models import Application, Contest
 from pipeline.privacy.erase import erase_person
 from pipeline.services import contests as answering
@@ -23,6 +23,7 @@ from pipeline.services.leaving import remove, withdraw
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.statements import changed
 from tests.support.together import kinds, together
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,8 +36,7 @@ THINK_SECONDS = 0.1
 def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """With and without the lock; both times a change thinks a while before it writes."""
     if not request.param:
-        assert sql.LOCK_JOB_OF.count(LOCK) == 1
-        monkeypatch.setattr(sql, "LOCK_JOB_OF", sql.LOCK_JOB_OF.replace(LOCK, ""))
+        monkeypatch.setattr(lock, "LOCK_JOB_OF", changed(lock.LOCK_JOB_OF, LOCK, ""))
     for service in (answering, contesting, reinstating):
         monkeypatch.setattr(service, "write", _after_thinking(service.write))
     return bool(request.param)

@@ -16,7 +16,7 @@ from django.db import IntegrityError
 
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import AcknowledgmentExpired
-from pipeline.line import sql, write
+from pipeline.line import lock, write
 from pipeline.line.turns import Turns
 from pipeline.services import joining as applying
 from pipeline.services import leaving as withdrawing
@@ -24,6 +24,7 @@ from pipeline.services import turns as acknowledging
 from tests.support import factories
 from tests.support.clock import database_now, let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.statements import changed
 from tests.support.together import (
     held_lock,
     kinds,
@@ -45,10 +46,9 @@ LEFT_SECONDS = 2.0  # in which the late one begins; a lock is waited for three s
 def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """With and without the lock; both times everyone thinks a while before writing."""
     for name in ("LOCK_JOB", "LOCK_JOB_OF"):
-        statement = getattr(sql, name)
-        assert statement.count(LOCK) == 1
+        lockless = changed(getattr(lock, name), LOCK, "")
         if not request.param:
-            monkeypatch.setattr(sql, name, statement.replace(LOCK, ""))
+            monkeypatch.setattr(lock, name, lockless)
     for service, seconds in ((applying, 1), (withdrawing, 1), (acknowledging, 2)):
         thinking = _after_thinking(write.write, seconds * THINK_SECONDS)
         monkeypatch.setattr(service, "write", thinking)
@@ -80,7 +80,7 @@ def test_only_the_lock_lets_everybody_in_who_applies_at_once(locked: bool) -> No
 @pytest.fixture
 def no_second_line_of_defence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody logs anything, so that the log's unique sequence stops nobody."""
-    monkeypatch.setattr(sql, "APPEND", f"{sql.APPEND} WHERE false")
+    monkeypatch.setattr(write, "APPEND", f"{write.APPEND} WHERE false")
 
 
 @pytest.mark.usefixtures("no_second_line_of_defence")
@@ -128,8 +128,7 @@ def test_only_the_lock_lets_six_leave_at_once(locked: bool) -> None:
 def test_only_a_clock_read_after_the_lock_notices_a_deadline_that_passed_in_the_queue(
     clock: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert sql.LOCK_JOB_OF.count("clock_timestamp()") == 1
-    monkeypatch.setattr(sql, "LOCK_JOB_OF", sql.LOCK_JOB_OF.replace("clock_timestamp()", clock))
+    monkeypatch.setattr(lock, "LOCK_JOB_OF", changed(lock.LOCK_JOB_OF, "clock_timestamp()", clock))
     person = factories.application(factories.job(acknowledge_first_seat=True))
     let_time_pass(person.job_id, factories.WINDOW - LEFT_SECONDS)
     deadline = factories.fresh(person).acknowledge_by

@@ -17,8 +17,8 @@ from applicants.codes import Requester
 from applicants.models import ERASED_NAME, Applicant
 from pipeline.domain.errors import ApplicantNotFound, LineError
 from pipeline.domain.states import ReinstatementReason
-from pipeline.line import sql
-from pipeline.line.lock import fetch_in_one_trip, lock_job_of
+from pipeline.line import lock
+from pipeline.line.lock import lock_job_of
 from pipeline.mail import dev_mailbox
 from pipeline.models import Application
 from pipeline.notifications.applicants import Cause, send_applicant_email
@@ -30,6 +30,7 @@ from pipeline.services import leaving as reinstating
 from pipeline.services.joining import apply_unverified
 from tests.support import factories
 from tests.support.invariants import assert_line_is_sound
+from tests.support.statements import changed
 from tests.support.together import (
     PATIENCE_SECONDS,
     started,
@@ -103,7 +104,7 @@ def test_without_the_look_at_the_person_somebody_erased_would_stay_in_line(
     order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HOLD_PEOPLE", "READ_PEOPLE"):
-        monkeypatch.setattr(sql, name, getattr(sql, name).replace("FOR KEY SHARE", ""))
+        monkeypatch.setattr(lock, name, changed(getattr(lock, name), "FOR KEY SHARE", ""))
     job_id, person = factories.job(), factories.applicant(name=NAME)
 
     answers = together([partial(join, job_id, person), partial(erase_after, order, person)])
@@ -220,7 +221,7 @@ def test_giving_a_place_back_waits_for_an_erasure_before_it_locks_the_job(
 def lock_job_then_hold_person(application_id: UUID, **_: Any) -> Any:
     """Lock in the wrong order: whoever waits for the person holds up the job."""
     job = lock_job_of(application_id)
-    fetch_in_one_trip(sql.HOLD_PERSON_OF, parameters={"application": application_id})
+    lock.HOLD_PERSON_OF.all(application=application_id)
     return job
 
 

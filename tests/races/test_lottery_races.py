@@ -9,13 +9,14 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection
 
 from pipeline.audit.verify import verify_job
+from pipeline.line import lock
 from pipeline.line import settle as line_settle
-from pipeline.line import sql
 from pipeline.services.settling import settle, settle_next_due
 from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
 from tests.support.lottery import lottery
+from tests.support.statements import changed
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,8 +29,7 @@ def test_only_the_lock_lets_several_workers_draw_without_an_error(
     locked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not locked:
-        assert sql.LOCK_JOB.count(LOCK) == 1
-        monkeypatch.setattr(sql, "LOCK_JOB", sql.LOCK_JOB.replace(LOCK, ""))
+        monkeypatch.setattr(lock, "LOCK_JOB", changed(lock.LOCK_JOB, LOCK, ""))
     job_id = lottery(capacity=2)
     factories.applications(job_id, 30)
     let_time_pass(job_id, 601)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError
 
-from pipeline.line import sql
+from pipeline.line import lock
 from pipeline.models import Application
 from pipeline.services import leaving as withdrawing
 from pipeline.services import turns as acknowledging
@@ -21,6 +21,7 @@ from tests.support import factories
 from tests.support.applicants import leave
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
+from tests.support.statements import changed
 from tests.support.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,8 +34,7 @@ THINK_SECONDS = 0.1
 def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """With and without the lock; both times a change thinks a while before it writes."""
     if not request.param:
-        assert sql.LOCK_JOB_OF.count(LOCK) == 1
-        monkeypatch.setattr(sql, "LOCK_JOB_OF", sql.LOCK_JOB_OF.replace(LOCK, ""))
+        monkeypatch.setattr(lock, "LOCK_JOB_OF", changed(lock.LOCK_JOB_OF, LOCK, ""))
     for service in (acknowledging, passing, asking, withdrawing):
         monkeypatch.setattr(service, "write", _after_thinking(service.write))
     return bool(request.param)

@@ -12,8 +12,8 @@ from django.db import IntegrityError, OperationalError, connection
 
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import PlannedSeatsNotFound
+from pipeline.line import lock
 from pipeline.line import settle as line_settle
-from pipeline.line import sql
 from pipeline.models import PlannedSeats
 from pipeline.services import jobs as cancelling
 from pipeline.services.settling import settle, settle_next_due
@@ -21,6 +21,7 @@ from tests.support import factories
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
 from tests.support.planned_seats import planned
+from tests.support.statements import changed
 from tests.support.together import started, together
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,8 +34,7 @@ THINK_SECONDS = 0.1
 def locked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """With and without the lock; both times a settlement thinks a while before it writes."""
     if not request.param:
-        assert sql.LOCK_JOB.count(LOCK) == 1
-        monkeypatch.setattr(sql, "LOCK_JOB", sql.LOCK_JOB.replace(LOCK, ""))
+        monkeypatch.setattr(lock, "LOCK_JOB", changed(lock.LOCK_JOB, LOCK, ""))
     monkeypatch.setattr(line_settle, "write", _after_thinking(line_settle.write, THINK_SECONDS))
     return bool(request.param)
 

@@ -19,7 +19,7 @@ from pipeline.selectors.job_applications import (
     list_job_applications,
     list_statements,
 )
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 from tests.support import factories
 from tests.support.accounts import member_of
 from tests.support.crowd import crowd
@@ -133,7 +133,7 @@ def test_only_the_marked_are_read(scene: Scene, order: Any, mark: str) -> None:
 
     assert edge == ""
     for mode in MODES:
-        nodes = plan_of(PreparedStatement(page, prepared_row), values, mode)
+        nodes = plan_of(PreparedStatement(page), values, mode)
         scanned = {(n["Node Type"], n["Index Name"]) for n in nodes if "Index Name" in n}
         indexes = {index for _, index in scanned}
         assert {"tag": "tag_of_job", "assignee": "assigned_of_job"}[mark] in indexes

@@ -11,9 +11,9 @@ import pytest
 from tasks import registry
 from tasks.json import as_json
 from tasks.models import NO_OWNER
-from tasks.sql.running import GIVE_BACK, MARK_BEGUN, RENEW_LEASES
 from tasks.worker.attempt import Attempt
 from tasks.worker.connection import WorkerConnection
+from tasks.worker.task_store import GIVE_BACK, MARK_BEGUN, RENEW_LEASES
 
 
 class Claimer:

@@ -11,8 +11,8 @@ from django.db import connection
 from tasks import control, dead_letters, errors
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskEvent, TaskType
-from tasks.sql import upkeep
 from tasks.stats import site_dead_depth, site_ended_runs, site_open_breakers
+from tasks.worker import task_store
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import events, status, task
 
@@ -120,7 +120,7 @@ def run_many(worker: Claimer, *, good: int, bad: int) -> bool:
     worker.succeed(*runs[:good])
     worker.fail(*runs[good:])
     kinds = list(TaskType.objects.filter(key="test.noop").values_list("id", flat=True))
-    return bool(worker.connection.rows(upkeep.OPEN_BREAKERS, {"types": kinds}))
+    return bool(worker.connection.rows(task_store.OPEN_BREAKERS, {"types": kinds}))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_an_open_breaker_lets_one_probe_a_minute_through_and_closes_on_success(
     assert worker.claim() == []
     worker.succeed(probe)
     worker.connection.rows(
-        upkeep.CLOSE_BREAKERS, {"types": list(TaskType.objects.values_list("id", flat=True))}
+        task_store.CLOSE_BREAKERS, {"types": list(TaskType.objects.values_list("id", flat=True))}
     )
     assert len(worker.claim()) == 4
     assert site_open_breakers() == []
@@ -161,7 +161,7 @@ def test_discarded_runs_are_counted_but_are_no_failures_to_the_breaker(claimer: 
     worker.fail(*worker.claim(25), how="discard")
 
     kinds = list(TaskType.objects.values_list("id", flat=True))
-    assert worker.connection.rows(upkeep.OPEN_BREAKERS, {"types": kinds}) == []
+    assert worker.connection.rows(task_store.OPEN_BREAKERS, {"types": kinds}) == []
     numbers = site_ended_runs()["test.noop@1"]
     assert (numbers.discarded, numbers.failed, numbers.dead) == (25, 0, 0)
 

@@ -11,7 +11,7 @@ from django.db import connection
 from tasks import control, dead_letters, errors
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Task, TaskPause
-from tasks.sql.running import PARK, UNPARK
+from tasks.sql.claim import UNPARK
 from tasks.stats import (
     owner_depth,
     owner_oldest_age_seconds,
@@ -19,6 +19,7 @@ from tasks.stats import (
     site_depth,
     site_paused_types,
 )
+from tasks.worker.task_store import PARK
 from tests.tasks.claims import claimer
 from tests.tasks.seen import status, task
 

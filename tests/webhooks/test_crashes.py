@@ -13,8 +13,9 @@ from django.db.models.functions import Now
 from jobs.models import Company
 from pipeline.models import WebhookAttempt, WebhookEndpoint
 from pipeline.webhooks import deliver as runs
-from pipeline.webhooks.deliver import LARGEST_BATCH, deliver_due_webhooks
+from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import delete_webhook_endpoint
+from pipeline.webhooks.lanes import LARGEST_BATCH
 from tests.support.receiver import Receiver, reply
 from tests.support.webhooks import (
     delivery_states,

@@ -14,17 +14,13 @@ from django.db.models.functions import Now
 from jobs.models import Company, Role
 from pipeline.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 from pipeline.notifications.companies import ALERT_TASK
-from pipeline.webhooks.deliver import (
-    DELAYS_SECONDS,
-    LONGEST_ASKED_SECONDS,
-    MOST_ATTEMPTS,
-    deliver_due_webhooks,
-)
+from pipeline.webhooks.deliver import deliver_due_webhooks
 from pipeline.webhooks.endpoints import (
     change_webhook_endpoint,
     rotate_endpoint_secret,
     send_test_to_endpoint,
 )
+from pipeline.webhooks.lanes import DELAYS_SECONDS, LONGEST_ASKED_SECONDS, MOST_ATTEMPTS
 from pipeline.webhooks.queue import DELIVER
 from tasks.models import Task
 from tests.support import factories

@@ -18,7 +18,7 @@ from uuid_utils.compat import uuid7
 
 from jobs.models import Company, Job
 from pipeline.models import WebhookDelivery, WebhookEndpoint
-from pipeline.webhooks import endpoints, sql
+from pipeline.webhooks import deliver, endpoints, queue
 from pipeline.webhooks.queue import (
     DELIVER,
     queue_webhooks_of_events,
@@ -26,7 +26,7 @@ from pipeline.webhooks.queue import (
     wake_webhook_queue,
 )
 from tasks.enqueue import enqueue
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 from tests.support import factories
 from tests.support.crowd import crowd
 from tests.support.plans import (
@@ -38,6 +38,7 @@ from tests.support.plans import (
     whole_tables,
     whole_tables_of_queries,
 )
+from tests.support.statements import changed
 from tests.support.webhooks import endpoint
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -50,22 +51,19 @@ LARGE = {
     "tasks_task",
     "tasks_taskevent",
 }
-STATEMENTS = {
-    name: PreparedStatement(text, prepared_row)
-    for name, text in {
-        "lock a company's": sql.LOCK_COMPANY,
-        "queue": sql.QUEUE,
-        "lease": sql.LEASE,
-        "lease those of other companies": sql.LEASE_OTHERS,
-        "renew": sql.RENEW,
-        "read what is due": sql.READ_DUE,
-        "read the oldest": sql.READ_OLDEST,
-        "record": sql.RECORD,
-        "fail what waits": sql.FAIL_WAITING,
-        "lock a leased one": sql.LOCK_LEASED,
-        "release": sql.RELEASE,
-        "look for the next": sql.NEXT_DUE,
-    }.items()
+STATEMENTS: dict[str, PreparedStatement[Any]] = {
+    "lock a company's": queue.LOCK_COMPANY,
+    "queue": queue.INSERT,
+    "lease": deliver.LEASE,
+    "lease those of other companies": deliver.LEASE_OTHERS,
+    "renew": deliver.RENEW,
+    "read what is due": deliver.READ_DUE,
+    "read the oldest": deliver.READ_OLDEST,
+    "record": deliver.RECORD,
+    "fail what waits": deliver.FAIL_WAITING,
+    "lock a leased one": deliver.LOCK_LEASED,
+    "release": deliver.RELEASE,
+    "look for the next": deliver.NEXT_DUE,
 }
 _ENDPOINTS = """
 INSERT INTO pipeline_webhookendpoint (id, company_id, url, description, types, secret, is_active,
@@ -211,7 +209,7 @@ def test_a_run_leases_no_more_than_it_asks_for_whatever_the_plan(company: Compan
 
     with transaction.atomic():
         _plan_nested_loops()
-        leased = PreparedStatement(sql.LEASE, prepared_row).all(run=uuid7(), most=2)
+        leased = deliver.LEASE.all(run=uuid7(), most=2)
 
     assert len(leased) == 2
 
@@ -220,12 +218,13 @@ def test_control_an_id_in_a_subquery_would_be_leased_beyond_the_limit(company: C
     for _ in range(5):
         endpoint(company.id, "http://127.0.0.1:9/")
     WebhookEndpoint.objects.update(next_due_at=Now())
-    by_subquery = sql.LEASE.replace("= ANY(ARRAY(", "IN (").replace("SKIP LOCKED))", "SKIP LOCKED)")
-    assert by_subquery != sql.LEASE
+    by_subquery = changed(
+        changed(deliver.LEASE, "= ANY(ARRAY(", "IN ("), "SKIP LOCKED))", "SKIP LOCKED)"
+    )
 
     with transaction.atomic():
         _plan_nested_loops()
-        leased = PreparedStatement(by_subquery, prepared_row).all(run=uuid7(), most=2)
+        leased = by_subquery.all(run=uuid7(), most=2)
 
     assert len(leased) > 2
 

@@ -10,7 +10,8 @@ from django.db import connection
 from jobs.models import Company
 from pipeline.models import WebhookEndpoint
 from pipeline.webhooks import deliver as runs
-from pipeline.webhooks.deliver import REST_AFTER, deliver_due_webhooks
+from pipeline.webhooks.deliver import deliver_due_webhooks
+from pipeline.webhooks.lanes import REST_AFTER
 from tests.support.receiver import Receiver, reply
 from tests.support.webhooks import (
     delivery_states,

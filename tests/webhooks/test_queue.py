@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,7 +15,6 @@ import pytest
 from jobs.models import Company
 from pipeline.domain.states import EventType
 from pipeline.line import lock
-from pipeline.line.lock import fetch_in_one_trip
 from pipeline.models import Event, WebhookDelivery, WebhookEndpoint
 from pipeline.services.leaving import withdraw
 from pipeline.webhooks.deliver import deliver_due_webhooks
@@ -29,6 +28,7 @@ from pipeline.webhooks.queue import (
     webhook_type_of,
 )
 from tasks.models import Task, TaskType
+from tasks.sql.prepared import PreparedStatement, run_prepared
 from tests.support import factories
 from tests.support.round_trips import round_trips_of
 from tests.support.together import (
@@ -222,11 +222,11 @@ def test_a_secret_is_no_part_of_what_is_queued(company: Company, job: UUID) -> N
     assert newer not in stored
 
 
-def read_types_first(*texts: str, **how: Any) -> Any:
+def read_types_first(statements: Sequence[PreparedStatement[Any]], values: Any) -> Any:
     """Read the types before the lock, in the same round trip."""
-    ordered = sorted(texts, key=lambda each: "pipeline_webhookendpoint" not in each)
-    found = dict(zip(ordered, fetch_in_one_trip(*ordered, **how), strict=True))
-    return [found[each] for each in texts]
+    ordered = sorted(statements, key=lambda each: b"pipeline_webhookendpoint" not in each.text)
+    found = dict(zip(ordered, run_prepared(ordered, values), strict=True))
+    return [found[each] for each in statements]
 
 
 def begin_withdrawal(job_id: UUID) -> Callable[[], Any]:
@@ -258,7 +258,7 @@ def test_a_change_that_waits_for_the_job_is_told_to_an_endpoint_made_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not is_read_after:
-        monkeypatch.setattr(lock, "fetch_in_one_trip", read_types_first)
+        monkeypatch.setattr(lock, "run_prepared", read_types_first)
     job_id = factories.job(company_id=company.id, capacity=3)
     act = begin(job_id)
     made, _ = endpoint(company.id, URL, "job.closed")

@@ -19,7 +19,7 @@ from pipeline.files.imports.columns import visible_text
 from pipeline.files.imports.rows import LEFT_WORDS, NOT_REACHED, WORDS, ImportRow, Refusal, rows_in
 from pipeline.models import ApplicationReference, ImportRefusal, ImportRun, StoredPart
 from tasks.models import Status, Task
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 
 _ENDED = {Status.SUCCEEDED, Status.CANCELLED, Status.DEAD, Status.DISCARDED}
 
@@ -130,8 +130,7 @@ INSERT INTO pipeline_importrefusal
     (run_id, row, reason, name, email, external_id, application_id)
 SELECT run_id, row, reason, name, email, external_id, application_id
 FROM json_populate_recordset(NULL::pipeline_importrefusal, %(refused)s::json)
-""",
-    prepared_row,
+"""
 )
 
 
@@ -242,8 +241,7 @@ _KEEP_IMPORTED = PreparedStatement(
 INSERT INTO pipeline_importedrow (run_id, row, application_id, already_there)
 SELECT run_id, row, application_id, already_there
 FROM json_populate_recordset(NULL::pipeline_importedrow, %(imported)s::json)
-""",
-    prepared_row,
+"""
 )
 
 # Rows without a reason have an application. Its id may have changed since.

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from pipeline.database.instants import database_now
 from pipeline.database.roles import in_migrating_role
-from tasks.sql.prepared import PreparedStatement, prepared_row
+from tasks.sql.prepared import PreparedStatement
 
 _CLOCKS = ("clock_timestamp", "statement_timestamp", "transaction_timestamp", "now")
 _SETTING = "simulated_clock.now"
@@ -26,7 +26,7 @@ CREATE FUNCTION public.{name}() RETURNS timestamptz STABLE LANGUAGE sql
 AS $$ SELECT pg_catalog.current_setting('{setting}')::timestamptz $$
 """
 
-_SET = PreparedStatement("SELECT set_config(%(name)s, %(value)s, true)", prepared_row)
+_SET = PreparedStatement("SELECT set_config(%(name)s, %(value)s, true)")
 
 
 class SimulatedClock:

@@ -16,7 +16,7 @@ from pipeline.domain.states import ActorKind, Outcome, Status
 from pipeline.models import TAG_LENGTH
 from pipeline.review.annotations import normalised_tag
 from pipeline.review.decisions import MOST_PEOPLE
-from pipeline.selectors.applications import SeenApplication, read_seen_applications
+from pipeline.selectors.applications import FOUND, SeenApplication
 from pipeline.selectors.job_applications import (
     ORDERS,
     USUAL_ORDER,
@@ -28,7 +28,6 @@ from pipeline.selectors.job_applications import (
     list_searched_job_applications,
 )
 from pipeline.selectors.people import NamePlace
-from pipeline.selectors.sql import FOUND
 from pipeline.wording.events import status_event_words
 
 LONGEST_SEARCH = 100
@@ -166,6 +165,6 @@ def filtered_people_in_form(request: HttpRequest, job: Job) -> list[SeenApplicat
             ids[UUID(text)] = None
         except ValueError:
             continue
-    found = read_seen_applications(FOUND, applications=list(ids)) if ids else []
+    found = FOUND.all(applications=list(ids)) if ids else []
     seen = {each.application.id: each for each in found if each.application.job_id == job.id}
     return [seen[each] for each in ids if each in seen]

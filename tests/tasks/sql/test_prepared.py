@@ -21,7 +21,7 @@ from django.test.utils import CaptureQueriesContext
 from psycopg.pq import TransactionStatus
 
 from jobs.models import Company
-from tasks.sql.prepared import PreparedStatement, prepared_row, run_prepared
+from tasks.sql.prepared import PreparedStatement, run_prepared
 from tests.support.round_trips import round_trips_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,15 +35,12 @@ class Sum(NamedTuple):
 
 
 ADD = PreparedStatement("SELECT %(a)s::int + %(b)s::int, %(id)s::uuid", Sum)
-INVERT = PreparedStatement("SELECT 1 / %(number)s::int", prepared_row)
+INVERT = PreparedStatement("SELECT 1 / %(number)s::int")
 MAKE = PreparedStatement(
     "INSERT INTO jobs_company (id, name, created_at)"
-    " VALUES (%(id)s, %(name)s, statement_timestamp()) RETURNING name",
-    prepared_row,
+    " VALUES (%(id)s, %(name)s, statement_timestamp()) RETURNING name"
 )
-HELD = PreparedStatement(
-    "SELECT name FROM pg_prepared_statements WHERE name LIKE 'nextinline_%%'", prepared_row
-)
+HELD = PreparedStatement("SELECT name FROM pg_prepared_statements WHERE name LIKE 'nextinline_%%'")
 
 
 def status() -> TransactionStatus:
@@ -62,9 +59,7 @@ def test_rows_have_names_and_python_types() -> None:
     [("text", "é€"), ("text[]", ["a", "b"]), ("bytea", b"\x00\xff"), ("int", None), ("bool", True)],
 )
 def test_a_value_comes_back_as_it_was_sent(cast: str, value: object) -> None:
-    assert PreparedStatement(f"SELECT %(value)s::{cast}", prepared_row).first(value=value) == (
-        value,
-    )
+    assert PreparedStatement(f"SELECT %(value)s::{cast}").first(value=value) == (value,)
 
 
 def test_several_statements_take_one_round_trip_with_begin_and_commit() -> None:
@@ -153,7 +148,7 @@ def test_a_column_that_a_migration_widens_is_read_on_by_a_running_process() -> N
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE widened (name varchar(10))")
         cursor.execute("INSERT INTO widened VALUES ('Ann')")
-    read = PreparedStatement("SELECT name FROM widened", prepared_row)
+    read = PreparedStatement("SELECT name FROM widened")
     assert read.all() == [("Ann",)]
 
     with connection.cursor() as cursor:
@@ -191,7 +186,7 @@ def test_a_lost_connection_is_an_error_once() -> None:
 
 
 def test_large_values_pass_in_both_directions_at_once() -> None:
-    both = PreparedStatement("SELECT %(text)s::text", prepared_row)
+    both = PreparedStatement("SELECT %(text)s::text")
 
     echoed = run_prepared([both, both], {"text": "é" * 4_000_000})
 
@@ -220,7 +215,7 @@ def test_without_preparing_nothing_is_kept_on_the_server(settings: Any) -> None:
 
 @pytest.mark.slow
 def test_a_look_up_costs_a_fraction_of_the_same_by_the_orm() -> None:
-    look = PreparedStatement("SELECT id, name FROM jobs_company WHERE id = %(id)s", prepared_row)
+    look = PreparedStatement("SELECT id, name FROM jobs_company WHERE id = %(id)s")
 
     def cost(act: Callable[[], object]) -> float:
         act()

@@ -11,14 +11,14 @@ from django.db import DataError, InternalError, connection
 from psycopg.pq import TransactionStatus
 
 from jobs.models import Company
-from tasks.sql.prepared import PreparedStatement, prepared_row, run_prepared
+from tasks.sql.prepared import PreparedStatement, run_prepared
 from tests.support.round_trips import round_trips_of
 from tests.support.together import wait_until_somebody_waits_for_a_lock
 from tests.tasks.sql.test_prepared import INVERT, MAKE, status
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-NAMED = PreparedStatement("SELECT name FROM jobs_company WHERE id = %(id)s", prepared_row)
+NAMED = PreparedStatement("SELECT name FROM jobs_company WHERE id = %(id)s")
 
 
 def test_reads_as_of_one_instant_take_one_round_trip_and_leave_no_transaction() -> None:
@@ -39,10 +39,8 @@ def test_reads_as_of_one_instant_take_one_round_trip_and_leave_no_transaction() 
 def test_statements_of_a_snapshot_do_not_see_what_is_committed_between_them() -> None:
     own = uuid4()
     MAKE.all(id=own, name="Acme")
-    rename = PreparedStatement(
-        "UPDATE jobs_company SET name = 'Other' WHERE id = %(id)s", prepared_row
-    )
-    wait = PreparedStatement("SELECT pg_advisory_xact_lock_shared(1, 4711)::text", prepared_row)
+    rename = PreparedStatement("UPDATE jobs_company SET name = 'Other' WHERE id = %(id)s")
+    wait = PreparedStatement("SELECT pg_advisory_xact_lock_shared(1, 4711)::text")
     seen: dict[bool, list[str]] = {}
 
     for snapshot in (True, False):  # without it, the second read sees the new name
@@ -58,9 +56,7 @@ def test_statements_of_a_snapshot_do_not_see_what_is_committed_between_them() ->
     assert seen == {True: ["Acme", "Acme"], False: ["Acme", "Other"]}
 
 
-MAKE_AGAIN = PreparedStatement(
-    "UPDATE jobs_company SET name = 'Acme' WHERE id = %(id)s", prepared_row
-)
+MAKE_AGAIN = PreparedStatement("UPDATE jobs_company SET name = 'Acme' WHERE id = %(id)s")
 
 
 def _read_around(wait: PreparedStatement[Any], own: UUID, *, snapshot: bool) -> list[str]:

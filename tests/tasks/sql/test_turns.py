@@ -11,8 +11,8 @@ from django.db import connection
 from tasks import control
 from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Breaker, Task, TaskOwnerBreaker, TaskType
-from tasks.sql import upkeep
-from tasks.sql.running import CLAIMS
+from tasks.sql.claim import CLAIMS
+from tasks.worker import task_store
 from tasks.worker.options import Options
 from tasks.worker.task_store import TaskStore
 from tests.tasks.claims import Claimer, claimer
@@ -151,7 +151,7 @@ def broken(worker: Claimer, owner: UUID, *, bad: int = 20, good: int = 0) -> boo
     worker.fail(*runs[good:])
     Task.objects.all().delete()
     rows = {"types": [_type()], "owners": [owner]}
-    return bool(worker.connection.rows(upkeep.OPEN_OWNER_BREAKERS, rows))
+    return bool(worker.connection.rows(task_store.OPEN_OWNER_BREAKERS, rows))
 
 
 def _type() -> int:
@@ -182,7 +182,7 @@ def test_it_lets_one_probe_a_minute_through_also_of_parked_tasks(claimer: Any) -
     assert not Task.objects.get(id=probe.task_id).parked
     assert worker.claim(5) == []
     worker.succeed(probe)
-    worker.connection.rows(upkeep.CLOSE_OWNER_BREAKERS, {"types": [_type()], "owners": [ANA]})
+    worker.connection.rows(task_store.CLOSE_OWNER_BREAKERS, {"types": [_type()], "owners": [ANA]})
     assert TaskOwnerBreaker.objects.get().breaker == Breaker.CLOSED
     assert not broken(worker, ANA, bad=5), "what was before does not count"
 
@@ -223,7 +223,7 @@ def test_that_of_everybody_opens_only_if_several_companies_fail(
     for number in range(owners):
         assert broken(worker, UUID(int=10 + number))
 
-    found = worker.connection.rows(upkeep.OPEN_BREAKERS, {"types": [_type()]})
+    found = worker.connection.rows(task_store.OPEN_BREAKERS, {"types": [_type()]})
 
     assert bool(found) is opens
     left = TaskOwnerBreaker.objects.filter(breaker=Breaker.OPEN).count()

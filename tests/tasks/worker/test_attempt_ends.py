@@ -11,7 +11,7 @@ from django.db import connection
 from tasks import control, errors
 from tasks.enqueue import enqueue
 from tasks.models import Status
-from tasks.sql.upkeep import REAP
+from tasks.worker.task_store import REAP
 from tests.tasks.claims import Claimer, claimer
 from tests.tasks.seen import add, events, status, task
 
