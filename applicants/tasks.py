@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from applicants import mail
-from tasks.context import Context
 from tasks.registry import task_type
 from tasks.retry import Backoff
 
 
-def give_up_private_email_in_task(payload: dict[str, Any], _context: Context) -> None:
-    mail.drop_private_email(UUID(payload["email"]))
+def give_up_private_email_in_task(email: UUID) -> None:
+    mail.drop_private_email(email)
 
 
 @task_type(
@@ -25,13 +23,7 @@ def give_up_private_email_in_task(payload: dict[str, Any], _context: Context) ->
     waits_for_service=True,
     backoff=Backoff(base_seconds=2, cap_seconds=120, jitter_seconds=1),
     on_fail=give_up_private_email_in_task,
-    schema={
-        "type": "object",
-        "properties": {"email": {"type": "string", "format": "uuid"}},
-        "required": ["email"],
-        "additionalProperties": False,
-    },
 )
-def run_private_email_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def run_private_email_task(email: UUID) -> dict[str, str]:
     """Send a stored email: {"outcome"} is sent, refused, expired or unreadable."""
-    return {"outcome": mail.send_private_email(UUID(payload["email"]))}
+    return {"outcome": mail.send_private_email(email)}

@@ -32,11 +32,11 @@ class Bench(AppConfig):
         task_type(key="bench.slow", grace_seconds=0.5, **usual)(mixed)
 
 
-def noop(payload: dict[str, Any], context: Any) -> None:
+def noop(context: Any, **payload: Any) -> None:
     """Do nothing."""
 
 
-def mixed(payload: dict[str, Any], context: Any) -> None:
+def mixed(context: Any, **payload: Any) -> None:
     """Behave as the payload says; write a mark on success."""
     then = payload["then"]
     if then == "poison":

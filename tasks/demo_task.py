@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal
 
+from tasks.context import Context
 from tasks.errors import Discard, Expected, Fatal, Retry
 from tasks.registry import MEBIBYTE, task_type
 from tasks.retry import Backoff
-
-if TYPE_CHECKING:
-    from tasks.context import Context
+from tasks.signature import JsonSchema
 
 STEP_SECONDS = 0.05
 MOST_BLOCKS = 256  # of 16 MiB: the machine survives even where no memory limit works
-BEHAVIOURS = ["fail", "fatal", "retry", "discard", "hog", "ignore_cancel", "die"]
+Behaviour = Literal["fail", "fatal", "retry", "discard", "hog", "ignore_cancel", "die"]
 
 
 @task_type(
@@ -28,19 +27,14 @@ BEHAVIOURS = ["fail", "fatal", "retry", "discard", "hog", "ignore_cancel", "die"
     memory_bytes=256 * MEBIBYTE,
     max_attempts=3,
     backoff=Backoff(base_seconds=1, cap_seconds=10, jitter_seconds=0.5),
-    schema={
-        "type": "object",
-        "properties": {
-            "seconds": {"type": "number", "minimum": 0, "maximum": 300},
-            "then": {"enum": BEHAVIOURS},
-            "label": {"type": "string", "maxLength": 200},
-        },
-        "additionalProperties": False,
-    },
 )
-def demo_sleep(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+def demo_sleep(
+    context: Context,
+    seconds: Annotated[float, JsonSchema(minimum=0, maximum=300)] = 0,
+    then: Behaviour | None = None,
+    label: Annotated[str, JsonSchema(maxLength=200)] = "",
+) -> dict[str, Any]:
     """Sleep and report progress; then, on request, fail, use up the memory or die."""
-    seconds, then = float(payload.get("seconds", 0)), payload.get("then")
     if then == "ignore_cancel":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     start = time.monotonic()

@@ -6,17 +6,19 @@ import functools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from django.db import connection
 
-from tasks.errors import UnknownType
+from tasks.errors import Fatal, UnknownType
 from tasks.json import as_json
 from tasks.models import MOST_ATTEMPTS, TaskType
 from tasks.retry import Backoff
+from tasks.signature import Signature
 
 Handler = Callable[[dict[str, Any], Any], Any]
 Hook = Callable[..., None]
+F = TypeVar("F", bound=Callable[..., Any])
 
 MEBIBYTE = 2**20
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
@@ -44,13 +46,14 @@ class TaskSpec:
     queue at one warm child; attempts of other types wait for a free child. `urgent`: every worker
     keeps a slot for such types, so they never wait for long runs of others; their own must be
     short. `waits_for_service`: a Retry that another attempt follows does not count as a failure,
-    for the breaker or in the totals.
+    for the breaker or in the totals. `owner`: whom a run must be for; a run for another fails.
     """
 
     key: str
     handler: Handler
     version: int = 1
     schema: dict[str, Any] = field(default_factory=lambda: dict(ANY_OBJECT))
+    owner: Literal["any", "site", "company"] = "any"
     queue: str = "default"
     timeout_seconds: float = 300.0
     memory_bytes: int = 512 * MEBIBYTE
@@ -75,6 +78,14 @@ class TaskSpec:
         """Tell whether the schema marks anything as secret."""
         text = json.dumps(self.schema)
         return '"secret": true' in text or '"writeOnly": true' in text
+
+    def run(self, payload: dict[str, Any], context: Any) -> Any:
+        """Run the handler for the context's owner. Raises Fatal for a wrong owner."""
+        if self.owner == "site" and context.owner_id is not None:
+            raise Fatal("this task runs for the site, not for a company")
+        if self.owner == "company" and context.owner_id is None:
+            raise Fatal("this task runs for a company, not for the site")
+        return self.handler(payload, context)
 
 
 _specs: dict[tuple[str, int], TaskSpec] = {}
@@ -105,19 +116,40 @@ def task_type(
     on_fail: Hook | None = None,
     on_end: Hook | None = None,
     **limits: Any,
-) -> Callable[[Handler], Handler]:
+) -> Callable[[F], F]:
     """Register the decorated function as the handler of a type; `TaskSpec` lists the limits.
 
-    The handler is called with (payload, context) and may return a JSON value. It must be safe to
-    run twice.
+    Its parameters declare the payload (`tasks.signature`). A type whose function takes `owner_id`
+    is a company's. The function may return a JSON value. It must be safe to run twice. Hooks take
+    some of the same arguments. Raises TypeError for a parameter that cannot be one.
     """
-    hooks = Hooks(on_start, on_success, on_fail, on_end)
 
-    def register_handler(handler: Handler) -> Handler:
-        register_task_type(TaskSpec(key=key, handler=handler, hooks=hooks, **limits))
-        return handler
+    def register_function(function: F) -> F:
+        signature = Signature(function)
+        hooks = [_hook_of(signature, each) for each in (on_start, on_success, on_fail, on_end)]
+        if signature.takes_owner and "owner" in limits:
+            raise TypeError(f"{key}: a function that takes owner_id is a company's")
+        owner = {"owner": "company"} if signature.takes_owner else {}
 
-    return register_handler
+        @functools.wraps(function)
+        def handler(payload: dict[str, Any], context: Any) -> Any:
+            return signature.call(payload, context)
+
+        fields = limits | owner | {"schema": signature.schema, "hooks": Hooks(*hooks)}
+        register_task_type(TaskSpec(key=key, handler=handler, **fields))
+        return function
+
+    return register_function
+
+
+def _hook_of(signature: Signature, hook: Hook | None) -> Hook | None:
+    if hook is None:
+        return None
+    taken = Signature(hook)
+    unknown = taken.names - signature.names
+    if unknown and not signature.takes_anything:
+        raise TypeError(f"the hook {hook.__qualname__} takes {sorted(unknown)}, unlike its task")
+    return taken.call
 
 
 def registered_types() -> Iterator[TaskSpec]:

@@ -9,20 +9,20 @@ from django.db.models.functions import Now
 
 from pipeline.audit.anchors import BadAnchors, append_anchors
 from pipeline.audit.archive import ArchiveBusy, archive_logs
-from pipeline.maintenance.site_task import site_task
 from pipeline.models import Heartbeat
 from pipeline.wording.english import count
 from tasks.context import Context
 from tasks.errors import Fatal
 from tasks.models import HIGHEST_PRIORITY
+from tasks.registry import task_type
 from tasks.scheduling import schedules
 
 KEY = "log.anchor"
 EVERY_FIVE_MINUTES = "*/5 * * * *"
 
 
-@site_task(key=KEY, timeout_seconds=240)
-def anchor_logs_in_task(_: Context) -> dict[str, int]:
+@task_type(key=KEY, owner="site", queue="upkeep", timeout_seconds=240, max_attempts=3, cap=1)
+def anchor_logs_in_task() -> dict[str, int]:
     """Append the heads of all logs that have grown to the anchor file, and report their number."""
     try:
         anchors = append_anchors()
@@ -47,7 +47,9 @@ LONGEST_IN_TASK = 100_000
 STOP_SECONDS = 3_000
 
 
-@site_task(key=ARCHIVE_KEY, timeout_seconds=3_600)
+@task_type(
+    key=ARCHIVE_KEY, owner="site", queue="upkeep", timeout_seconds=3_600, max_attempts=3, cap=1
+)
 def archive_logs_in_task(context: Context) -> dict[str, int]:
     """Archive the logs of jobs closed long ago, and report their number. Does nothing by default.
 

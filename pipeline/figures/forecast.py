@@ -20,10 +20,9 @@ from django.db.models.functions import Now
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
 from pipeline.domain.states import EventType, Status
-from pipeline.maintenance.site_task import site_task
 from pipeline.models import Application, Event, ForecastStatement, JobForecast
 from pipeline.selectors.applications import position_of_application_place
-from tasks.context import Context
+from tasks.registry import task_type
 from tasks.scheduling import schedules
 
 
@@ -351,8 +350,8 @@ KEY = "forecast.update"
 EVERY_TEN_MINUTES = "*/10 * * * *"
 
 
-@site_task(key=KEY, timeout_seconds=540)
-def update_forecasts_in_task(_: Context) -> dict[str, int]:
+@task_type(key=KEY, owner="site", queue="upkeep", timeout_seconds=540, max_attempts=3, cap=1)
+def update_forecasts_in_task() -> dict[str, int]:
     """Make new forecasts, and note which of the earlier ones came true."""
     return update_forecast_statements()
 

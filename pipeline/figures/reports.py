@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from django.db.models.functions import Now
@@ -25,10 +25,10 @@ from pipeline.work.schedules import (
     create_company_schedule,
     delete_company_schedule,
 )
-from tasks.context import Context
 from tasks.errors import Discard, Fatal
 from tasks.models import Schedule, Status, Task
 from tasks.registry import task_type
+from tasks.signature import JsonSchema
 from tasks.time_zones import is_known_time_zone
 
 KEY = "report.weekly"
@@ -213,42 +213,29 @@ def _week_to_report(monday: date | None, zone: str, now: datetime) -> Week:
     timeout_seconds=600,
     max_attempts=5,
     cap=2,
-    schema={
-        "type": "object",
-        "properties": {
-            "job_id": {"type": "string", "format": "uuid"},
-            "week": {"type": "string", "format": "week"},
-            "zone": {"type": "string", "maxLength": 64, "format": "time-zone"},
-        },
-        "required": ["job_id"],
-        "additionalProperties": False,
-    },
 )
-def report_weekly_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+def report_weekly_in_task(
+    owner_id: UUID,
+    job_id: UUID,
+    week: Annotated[date, JsonSchema(format="week")] | None = None,
+    zone: Annotated[str, JsonSchema(maxLength=64, format="time-zone")] = "UTC",
+) -> dict[str, Any]:
     """Make the report of a job's week: {"week", "events"}.
 
     `week` is a Monday of time zone `zone`.
 
     Without a week, it is the last whole one in that zone. Without a zone, it is UTC.
     """
-    if context.owner_id is None:
-        raise Fatal("a report must be for a company")
-    week = payload.get("week")
     try:
-        report = make_weekly_report(
-            job_id=UUID(payload["job_id"]),
-            company_id=context.owner_id,
-            week=date.fromisoformat(week) if week else None,
-            zone=payload.get("zone", "UTC"),
-        )
+        report = make_weekly_report(job_id=job_id, company_id=owner_id, week=week, zone=zone)
     except JobNotFound as error:  # deleted, too: a draft with a schedule
-        delete_report_schedule(context.owner_id, UUID(payload["job_id"]))
+        delete_report_schedule(owner_id, job_id)
         raise Fatal(str(error)) from None
     # The request is wrong, not the type, so its breaker counts no failure.
     except (BadWeek, LogArchived) as error:
         raise Discard(str(error)) from None
     except NothingToReport as error:
         if isinstance(error, JobOver):
-            delete_report_schedule(context.owner_id, UUID(payload["job_id"]))
+            delete_report_schedule(owner_id, job_id)
         raise Discard(str(error)) from None
     return {"week": report.week.isoformat(), "events": report.figures["week"]["events"]}

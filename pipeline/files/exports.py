@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from django.utils import timezone
@@ -338,46 +338,41 @@ def write_export(
 # Export tasks: a job's applications or its log as a file to download.
 
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "job_id": {"type": "string", "format": "uuid"},
-        "format": {"enum": ["csv", "jsonl"]},
-    },
-    "required": ["job_id", "format"],
-    "additionalProperties": False,
-}
 # A million rows take minutes. A limit of two exports at a time leaves the database to the line.
 LIMITS: dict[str, Any] = {
     "queue": "files",
     "timeout_seconds": 3_600,
     "max_attempts": 5,
     "cap": 2,
-    "schema": SCHEMA,
 }
+Format = Literal["csv", "jsonl"]
 
 
 @task_type(key="applications.export", **LIMITS)
-def export_applications_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+def export_applications_in_task(
+    context: Context, owner_id: UUID, job_id: UUID, format: Format
+) -> dict[str, Any] | None:
     """Write every application to a job to a file: {"file_id", "rows"}."""
-    return _export_in_task("applications", payload, context)
+    return _export_in_task("applications", context, owner_id, job_id, format)
 
 
 @task_type(key="log.export", **LIMITS)
-def export_log_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+def export_log_in_task(
+    context: Context, owner_id: UUID, job_id: UUID, format: Format
+) -> dict[str, Any] | None:
     """Write a job's log with its hashes to a file: {"file_id", "rows"}."""
-    return _export_in_task("log", payload, context)
+    return _export_in_task("log", context, owner_id, job_id, format)
 
 
-def _export_in_task(what: str, payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
-    if context.owner_id is None:
-        raise Fatal("an export must be for a company")
+def _export_in_task(
+    what: str, context: Context, owner_id: UUID, job_id: UUID, format: Format
+) -> dict[str, Any] | None:
     try:
         file = write_export(
-            job_id=UUID(payload["job_id"]),
-            company_id=context.owner_id,
+            job_id=job_id,
+            company_id=owner_id,
             what=what,
-            format=payload["format"],
+            format=format,
             task_id=context.task_id,
             tell=partial(context.progress, note="rows written"),
             is_cancelled=lambda: context.cancelled,

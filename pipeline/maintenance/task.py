@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 from pipeline.maintenance.expired_rows import are_more_rows_expired, remove_expired_rows
-from pipeline.maintenance.site_task import site_task
 from tasks.context import Context
 from tasks.models import HIGHEST_PRIORITY
+from tasks.registry import task_type
 from tasks.scheduling import schedules
 
 KEY = "retention.site"
 EVERY_FIVE_MINUTES = "*/5 * * * *"
 
 
-@site_task(key=KEY, timeout_seconds=240)
+@task_type(key=KEY, owner="site", queue="upkeep", timeout_seconds=240, max_attempts=3, cap=1)
 def remove_expired_in_task(context: Context) -> dict[str, int]:
     """Remove all expired rows, batch by batch. Returns the number of rows of each kind."""
     removed: Counter[str] = Counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Annotated
 from uuid import UUID, uuid5
 
 from django.conf import settings
@@ -20,7 +20,6 @@ from pipeline.database.instants import database_now
 from pipeline.domain.errors import EmailNotRepeatable, EmailRepeatedTooSoon
 from pipeline.domain.permissions import RULES, Action
 from pipeline.mail.links import board_link, unsubscribe_link
-from pipeline.maintenance.site_task import refuse_task_of_company
 from pipeline.models import Application, Contest, Email, EmailState, Event, Heartbeat
 from pipeline.notifications.applicants import OVER, is_offer_in_applicant_email_over
 from pipeline.notifications.messages import (
@@ -40,6 +39,7 @@ from tasks.enqueue import NewTask, enqueue, enqueue_many
 from tasks.models import Status, Task
 from tasks.registry import task_type
 from tasks.scheduling import schedules
+from tasks.signature import JsonSchema, Positive
 
 REMINDERS, DIGEST, ALERTS = "reminders", "digest", "alerts"
 WORDS = {
@@ -374,60 +374,36 @@ def _alerts_of_undelivered_emails(since: datetime) -> list[tuple[str, UUID, str]
 
 EVERY_FIVE_MINUTES, EVERY_MORNING = "*/5 * * * *", "0 6 * * *"
 DIGESTS, CONDITIONS = "email.digests", "email.alerts"
-_NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def _company_task_schema(**more: Any) -> dict[str, Any]:
-    member = {"type": "integer", "minimum": 1}
-    properties = {"membership": member, "day": {"type": "string", "format": "date"}, **more}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-@task_type(
-    key=ALERT_TASK,
-    queue="email",
-    timeout_seconds=60,
-    max_attempts=10,
-    schema=_company_task_schema(kind={"enum": list(ALERT_WORDS)}),
-)
-def send_company_alert_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+@task_type(key=ALERT_TASK, queue="email", timeout_seconds=60, max_attempts=10)
+def send_company_alert_in_task(
+    context: Context,
+    membership: Positive,
+    day: Annotated[str, JsonSchema(format="date")],
+    kind: Annotated[str, JsonSchema(enum=list(ALERT_WORDS))],
+) -> dict[str, str]:
     """Send an alert to a member: {"outcome"}."""
-    outcome = send_company_alert_email(
-        payload["membership"], payload["kind"], payload["day"], context.task_id
-    )
-    return {"outcome": outcome}
+    return {"outcome": send_company_alert_email(membership, kind, day, context.task_id)}
 
 
-@task_type(
-    key=DIGEST_TASK,
-    queue="email",
-    timeout_seconds=60,
-    max_attempts=10,
-    schema=_company_task_schema(),
-)
-def send_company_digest_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+@task_type(key=DIGEST_TASK, queue="email", timeout_seconds=60, max_attempts=10)
+def send_company_digest_in_task(
+    context: Context, membership: Positive, day: Annotated[str, JsonSchema(format="date")]
+) -> dict[str, str]:
     """Send a digest to a member: {"outcome"}."""
-    return {
-        "outcome": send_company_digest_email(payload["membership"], payload["day"], context.task_id)
-    }
+    return {"outcome": send_company_digest_email(membership, day, context.task_id)}
 
 
-@task_type(key=DIGESTS, queue="email", cap=1, schema=_NOTHING)
-def start_company_digests_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+@task_type(key=DIGESTS, owner="site", queue="email", cap=1)
+def start_company_digests_in_task() -> dict[str, int]:
     """Enqueue the digests of this day: {"digests"}."""
-    refuse_task_of_company(context)
     return {"digests": enqueue_company_digest_emails()}
 
 
-@task_type(key=CONDITIONS, queue="upkeep", cap=1, schema=_NOTHING)
-def raise_company_alerts_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+@task_type(key=CONDITIONS, owner="site", queue="upkeep", cap=1)
+def raise_company_alerts_in_task() -> dict[str, int]:
     """Alert companies to matters that need them: the number of emails of each kind."""
-    refuse_task_of_company(context)
     return raise_company_alerts()
 
 

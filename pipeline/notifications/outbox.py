@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Annotated
 from uuid import UUID
 
 from django.conf import settings
@@ -43,11 +43,11 @@ from pipeline.notifications.offers import (
 )
 from pipeline.notifications.offers import PRIORITY as OFFER_PRIORITY
 from tasks import registry
-from tasks.context import Context
 from tasks.enqueue import NewTask
 from tasks.payloads import CheckedPayload
 from tasks.registry import task_type
 from tasks.retry import Backoff
+from tasks.signature import JsonSchema, Positive
 
 # Emails in a sandbox: recorded as they would have been sent, but sent to nobody. They are derived
 # from the log, each with the time at which it would have been sent, so they can be recorded late.
@@ -246,21 +246,12 @@ def _outbox_task(
 _BACKOFF = Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5)
 # None of these types is `trusted_short`: behind a slow mail server their attempts would queue at a
 # child, and a sign-in code behind them.
-_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "application": {"type": "string", "format": "uuid"},
-        "seq": {"type": "integer", "minimum": 1},
-        "number": {"type": "integer", "minimum": 0},
-    },
-    "required": ["application", "seq"],
-    "additionalProperties": False,
-}
+Number = Annotated[int, JsonSchema(minimum=0)]
 
 
-def give_up_email_in_task(payload: dict[str, Any], _context: Context) -> None:
+def give_up_email_in_task(application: UUID, seq: int, number: int = 0) -> None:
     """Record that an email will not be tried again."""
-    applicants.give_up_applicant_email(_cause_of_email_task(payload))
+    applicants.give_up_applicant_email(Cause(application, seq, number=number))
 
 
 @task_type(
@@ -272,14 +263,14 @@ def give_up_email_in_task(payload: dict[str, Any], _context: Context) -> None:
     backoff=_BACKOFF,
     on_fail=give_up_email_in_task,
     waits_for_service=True,
-    schema=_SCHEMA,
 )
-def send_event_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def send_event_email_in_task(
+    application: UUID, seq: Positive, number: Number = 0
+) -> dict[str, str]:
     """Send the email about an event: {"state"}. A late offer gets the lost time back."""
-    cause = _cause_of_email_task(payload)
-    state = applicants.send_applicant_email(cause)
+    state = applicants.send_applicant_email(Cause(application, seq, number=number))
     if state == EmailState.SENT:
-        offers.extend_offer_for_email_delay(cause.application_id, cause.seq)
+        offers.extend_offer_for_email_delay(application, seq)
     return {"state": state}
 
 
@@ -292,17 +283,15 @@ def send_event_email_in_task(payload: dict[str, Any], context: Context) -> dict[
     backoff=_BACKOFF,
     on_fail=give_up_email_in_task,
     waits_for_service=True,
-    schema=_SCHEMA,
 )
-def send_bulk_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def send_bulk_email_in_task(application: UUID, seq: Positive, number: Number = 0) -> dict[str, str]:
     """Send one of very many emails (of an import or a closed line), at the site's rate."""
-    return {"state": applicants.send_applicant_email(_cause_of_email_task(payload))}
+    return {"state": applicants.send_applicant_email(Cause(application, seq, number=number))}
 
 
-def give_up_reminder_in_task(payload: dict[str, Any], _context: Context) -> None:
+def give_up_reminder_in_task(application: UUID, seq: int) -> None:
     """Record that a reminder will not be tried again."""
-    application_id = UUID(payload["application"])
-    offers.close_offer_reminders(application_id, payload["seq"], applicants.UNREACHABLE)
+    offers.close_offer_reminders(application, seq, applicants.UNREACHABLE)
 
 
 @task_type(
@@ -314,11 +303,10 @@ def give_up_reminder_in_task(payload: dict[str, Any], _context: Context) -> None
     backoff=Backoff(base_seconds=5, cap_seconds=300, jitter_seconds=2),
     on_fail=give_up_reminder_in_task,
     waits_for_service=True,
-    schema=_SCHEMA,
 )
-def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def watch_offer_in_task(application: UUID, seq: Positive) -> dict[str, str]:
     """Send a reminder of an open offer: {"done"}."""
-    return {"done": offers.watch_offer(UUID(payload["application"]), payload["seq"])}
+    return {"done": offers.watch_offer(application, seq)}
 
 
 @task_type(
@@ -329,11 +317,10 @@ def watch_offer_in_task(payload: dict[str, Any], context: Context) -> dict[str, 
     backoff=_BACKOFF,
     on_fail=give_up_reminder_in_task,
     waits_for_service=True,
-    schema=_SCHEMA,
 )
-def remind_of_yes_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def remind_of_yes_in_task(application: UUID, seq: Positive) -> dict[str, str]:
     """Remind a person that their yes in advance ends soon: {"done"}."""
-    return {"done": remind_of_yes(UUID(payload["application"]), payload["seq"])}
+    return {"done": remind_of_yes(application, seq)}
 
 
 @task_type(
@@ -343,11 +330,10 @@ def remind_of_yes_in_task(payload: dict[str, Any], context: Context) -> dict[str
     timeout_seconds=60,
     max_attempts=20,
     backoff=Backoff(base_seconds=1, cap_seconds=300, jitter_seconds=1),
-    schema=_SCHEMA,
 )
-def extend_offer_without_email_in_task(payload: dict[str, Any], context: Context) -> dict[str, str]:
+def extend_offer_without_email_in_task(application: UUID, seq: Positive) -> dict[str, str]:
     """Extend the deadline of an offer whose email was not handed over: {"done"}."""
-    return {"done": offers.extend_offer_without_email(UUID(payload["application"]), payload["seq"])}
+    return {"done": offers.extend_offer_without_email(application, seq)}
 
 
 @task_type(
@@ -356,23 +342,9 @@ def extend_offer_without_email_in_task(payload: dict[str, Any], context: Context
     timeout_seconds=120,
     max_attempts=10,
     trusted_short=True,
-    schema={
-        "type": "object",
-        "properties": {
-            "job_id": {"type": "string", "format": "uuid"},
-            "first_seq": {"type": "integer", "minimum": 1},
-            "last_seq": {"type": "integer", "minimum": 1},
-        },
-        "required": ["job_id", "first_seq", "last_seq"],
-        "additionalProperties": False,
-    },
 )
-def record_sandbox_emails_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def record_sandbox_emails_in_task(
+    job_id: UUID, first_seq: Positive, last_seq: Positive
+) -> dict[str, int]:
     """Record the emails about events of a sandbox, which go to nobody: {"emails"}."""
-    job_id = UUID(payload["job_id"])
-    emails = record_sandbox_emails(job_id, payload["first_seq"], payload["last_seq"])
-    return {"emails": emails}
-
-
-def _cause_of_email_task(payload: dict[str, Any]) -> Cause:
-    return Cause(UUID(payload["application"]), payload["seq"], number=int(payload.get("number", 0)))
+    return {"emails": record_sandbox_emails(job_id, first_seq, last_seq)}

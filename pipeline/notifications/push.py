@@ -11,7 +11,7 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
@@ -41,11 +41,11 @@ from pipeline.notifications.devices import (
 from pipeline.notifications.messages import event_has_offer_message
 from pipeline.outgoing.client import Answer, Outgoing, WebhookClient
 from pipeline.web.rate_limit import Rate, count_against_rate
-from tasks.context import Context
 from tasks.errors import Retry
 from tasks.json import as_json
 from tasks.registry import task_type
 from tasks.retry import Backoff
+from tasks.signature import JsonSchema, Positive
 
 log = logging.getLogger(__name__)
 
@@ -225,11 +225,9 @@ def _note_push_delivery_answer(answer: Answer, device: Device) -> float | None:
 # Task that sends notifications to devices.
 
 
-def give_up_push_to_devices_in_task(payload: dict[str, Any], _context: Context) -> None:
+def give_up_push_to_devices_in_task(application: UUID, seq: int, reminder: str) -> None:
     """Record that a notification will not be tried again."""
-    give_up_push_to_devices(
-        PushReason(UUID(payload["application"]), payload["seq"], payload["reminder"])
-    )
+    give_up_push_to_devices(PushReason(application, seq, reminder))
 
 
 @task_type(
@@ -242,19 +240,9 @@ def give_up_push_to_devices_in_task(payload: dict[str, Any], _context: Context) 
     backoff=Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5),
     on_fail=give_up_push_to_devices_in_task,
     waits_for_service=True,
-    schema={
-        "type": "object",
-        "properties": {
-            "application": {"type": "string", "format": "uuid"},
-            "seq": {"type": "integer", "minimum": 1},
-            "reminder": {"type": "string", "maxLength": 20},
-        },
-        "required": ["application", "seq", "reminder"],
-        "additionalProperties": False,
-    },
 )
-def push_to_devices_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def push_to_devices_in_task(
+    application: UUID, seq: Positive, reminder: Annotated[str, JsonSchema(maxLength=20)]
+) -> dict[str, int]:
     """Notify a person's devices of an event: {"sent"}."""
-    return push_to_devices(
-        PushReason(UUID(payload["application"]), payload["seq"], payload["reminder"])
-    )
+    return push_to_devices(PushReason(application, seq, reminder))

@@ -15,12 +15,12 @@ from applicants.models import ERASED, ERASED_NAME, Applicant, ApplicantToken
 from jobs.errors import BadRetention
 from jobs.models import Retention
 from pipeline.line.lock import lock_job
-from pipeline.maintenance.site_task import site_task
 from pipeline.models import Application, ApplicationReference, ChangeKind, Contest, DecisionNote
 from pipeline.privacy.erase import erase_person
 from pipeline.review.annotations import forget_annotations
 from pipeline.services.changes import record_application_changes
 from tasks.context import Context
+from tasks.registry import task_type
 from tasks.scheduling import schedules
 
 security = logging.getLogger("security")
@@ -163,7 +163,7 @@ KEY = "retention.people"
 EVERY_NIGHT = "20 3 * * *"
 
 
-@site_task(key=KEY, timeout_seconds=600)
+@task_type(key=KEY, owner="site", queue="upkeep", timeout_seconds=600, max_attempts=3, cap=1)
 def end_retention_in_task(context: Context) -> dict[str, int]:
     """Erase the personal data of applications whose retention has ended. Returns their number."""
     erased = 0

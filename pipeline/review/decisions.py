@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -214,9 +213,9 @@ def announce_made_decision(job_id: UUID) -> None:
 # Task that carries out a company's decision when it is due.
 
 
-def give_up_decision_in_task(payload: dict[str, Any], _context: Context) -> None:
+def give_up_decision_in_task(decision: UUID) -> None:
     """Refuse the remaining decisions when the last attempt has failed."""
-    give_up_carrying_out(UUID(payload["decision"]))
+    give_up_carrying_out(decision)
 
 
 @task_type(
@@ -226,13 +225,7 @@ def give_up_decision_in_task(payload: dict[str, Any], _context: Context) -> None
     max_attempts=20,
     backoff=Backoff(base_seconds=1, cap_seconds=30, jitter_seconds=1),
     on_fail=give_up_decision_in_task,
-    schema={
-        "type": "object",
-        "properties": {"decision": {"type": "string", "format": "uuid"}},
-        "required": ["decision"],
-        "additionalProperties": False,
-    },
 )
-def carry_out_decision_in_task(payload: dict[str, Any], context: Context) -> None:
+def carry_out_decision_in_task(context: Context, decision: UUID) -> None:
     """Carry out a decision, and report the number of people decided on."""
-    carry_out_decision(UUID(payload["decision"]), after_each=context.progress)
+    carry_out_decision(decision, after_each=context.progress)

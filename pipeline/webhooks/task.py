@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pipeline.domain.errors import WebhookNotFound
-from pipeline.maintenance.site_task import refuse_task_of_company
 from pipeline.webhooks.endpoints import (
     REDELIVER,
     redeliver_failed_webhooks,
@@ -23,39 +21,23 @@ from pipeline.webhooks.queue import (
 )
 from tasks.context import Context
 from tasks.enqueue import enqueue
-from tasks.errors import Discard, Fatal
+from tasks.errors import Discard
 from tasks.registry import MEBIBYTE, task_type
 from tasks.scheduling import schedules
+from tasks.signature import Positive
 
 FOLLOW = "webhooks.follow_tasks"
 EVERY_MINUTE = "* * * * *"
 FOLLOW_AGAIN_SECONDS = 1.0
 
-_ID = {"type": "string", "format": "uuid"}
-_SEQ = {"type": "integer", "minimum": 1}
-_NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
-
-@task_type(
-    key=QUEUE,
-    queue="webhooks",
-    timeout_seconds=120,
-    max_attempts=10,
-    trusted_short=True,
-    schema={
-        "type": "object",
-        "properties": {"company_id": _ID, "job_id": _ID, "first_seq": _SEQ, "last_seq": _SEQ},
-        "required": ["company_id", "job_id", "first_seq", "last_seq"],
-        "additionalProperties": False,
-    },
-)
-def queue_webhooks_of_job_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+@task_type(key=QUEUE, queue="webhooks", timeout_seconds=120, max_attempts=10, trusted_short=True)
+def queue_webhooks_of_job_in_task(
+    company_id: UUID, job_id: UUID, first_seq: Positive, last_seq: Positive
+) -> dict[str, int]:
     """Queue events of a job's log for the company's endpoints, and start their delivery."""
     queued = queue_webhooks_of_events(
-        company_id=UUID(payload["company_id"]),
-        job_id=UUID(payload["job_id"]),
-        first_seq=payload["first_seq"],
-        last_seq=payload["last_seq"],
+        company_id=company_id, job_id=job_id, first_seq=first_seq, last_seq=last_seq
     )
     wake_webhook_queue()
     return {"queued": queued}
@@ -63,58 +45,38 @@ def queue_webhooks_of_job_in_task(payload: dict[str, Any], context: Context) -> 
 
 @task_type(
     key=DELIVER,
+    owner="site",
     queue="webhooks",
     timeout_seconds=120,
     memory_bytes=1_024 * MEBIBYTE,
     max_attempts=10,
     cap=2,
-    schema=_NOTHING,
 )
-def deliver_webhooks_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+def deliver_webhooks_in_task(context: Context) -> dict[str, int]:
     """Deliver what is due to all endpoints, for at most a minute: {"attempts", "delivered"}."""
     from pipeline.webhooks.deliver import deliver_due_webhooks  # see TASK_PRELOAD
 
-    refuse_task_of_company(context)
     return deliver_due_webhooks(is_cancelled=lambda: context.cancelled)
 
 
-@task_type(
-    key=REDELIVER,
-    queue="webhooks",
-    timeout_seconds=600,
-    max_attempts=5,
-    cap=1,
-    schema={
-        "type": "object",
-        "properties": {"endpoint_id": _ID, "since": {"type": "string", "format": "date-time"}},
-        "required": ["endpoint_id", "since"],
-        "additionalProperties": False,
-    },
-)
-def redeliver_webhooks_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+@task_type(key=REDELIVER, queue="webhooks", timeout_seconds=600, max_attempts=5, cap=1)
+def redeliver_webhooks_in_task(
+    owner_id: UUID, endpoint_id: UUID, since: datetime
+) -> dict[str, int]:
     """Send all failed deliveries to an endpoint again: {"deliveries"}."""
-    if context.owner_id is None:
-        raise Fatal("deliveries are sent again for a company")
     try:
-        count = redeliver_failed_webhooks(
-            company_id=context.owner_id,
-            endpoint_id=UUID(payload["endpoint_id"]),
-            since=datetime.fromisoformat(payload["since"]),
-        )
+        count = redeliver_failed_webhooks(company_id=owner_id, endpoint_id=endpoint_id, since=since)
     except WebhookNotFound as error:
         raise Discard(str(error)) from None
     return {"deliveries": count}
 
 
-@task_type(
-    key=FOLLOW, queue="webhooks", timeout_seconds=120, max_attempts=3, cap=1, schema=_NOTHING
-)
-def queue_webhooks_of_tasks_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
+@task_type(key=FOLLOW, owner="site", queue="webhooks", timeout_seconds=120, max_attempts=3, cap=1)
+def queue_webhooks_of_tasks_in_task(context: Context) -> dict[str, int]:
     """Queue events of companies' tasks; while some are running, look again every second.
 
     Also re-encrypts secrets after SECRET_KEY was changed.
     """
-    refuse_task_of_company(context)
     reencrypt_endpoint_secrets()
     queued, again, again_soon = 0, True, False
     while again and not context.cancelled:

@@ -137,7 +137,7 @@ class Child:
         try:
             self._may_interrupt = True
             _call_hook_in_child(spec.hooks.on_start, payload, context)
-            return spec.handler(payload, context)
+            return spec.run(payload, context)
         finally:
             self._may_interrupt = False
             self._lift_limit()

@@ -34,7 +34,7 @@ class Run:
             report=lambda told: self.said.append(told[2]),
             is_cancelled=self._is_cancelled,
         )
-        self.result = registry.find_registered_type(key).handler(payload, context)
+        self.result = registry.find_registered_type(key).run(payload, context)
 
     def _is_cancelled(self) -> bool:
         self._looks += 1

@@ -64,7 +64,7 @@ def _run(task: Task) -> str:
     row = Task.objects.filter(id=task.id)
     end, result, wait_seconds = Status.SUCCEEDED, None, 0.0
     try:
-        result = spec.handler(task.payload, context)
+        result = spec.run(task.payload, context)
     except Discard:
         end = Status.DISCARDED
     except Exception as error:

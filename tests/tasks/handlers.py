@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import connection, transaction
 
 from tasks.context import Context
 from tasks.registry import MEBIBYTE, task_type
 from tasks.retry import Backoff
+from tasks.signature import JsonSchema
 
 AT_ONCE = Backoff(base_seconds=0.1, cap_seconds=0.1, jitter_seconds=0.0)
 
@@ -23,24 +24,24 @@ def mark(name: str) -> None:
 
 
 @task_type(key="test.noop", trusted_short=True)
-def noop(payload: dict[str, Any], context: Context) -> None:
+def noop(context: Context, **payload: Any) -> None:
     """Do nothing."""
 
 
 @task_type(key="test.mark", backoff=AT_ONCE)
-def leave_mark(payload: dict[str, Any], context: Context) -> None:
+def leave_mark(context: Context, **payload: Any) -> None:
     """Leave a mark."""
     mark(payload["name"])
 
 
 @task_type(key="test.urgent", urgent=True)
-def urgent(payload: dict[str, Any], context: Context) -> None:
+def urgent(context: Context, **payload: Any) -> None:
     """Leave a mark, also while long runs hold the other slots."""
     mark(payload["name"])
 
 
 @task_type(key="test.slow", backoff=AT_ONCE, grace_seconds=0.5)
-def slow(payload: dict[str, Any], context: Context) -> None:
+def slow(context: Context, **payload: Any) -> None:
     """Mark the start and the end of this many seconds; stop early when cancelled."""
     name = payload["name"]
     mark(f"{name}:start")
@@ -54,7 +55,7 @@ def slow(payload: dict[str, Any], context: Context) -> None:
 
 
 @task_type(key="test.stubborn", backoff=AT_ONCE, grace_seconds=0.5, max_attempts=2)
-def stubborn(payload: dict[str, Any], context: Context) -> None:
+def stubborn(context: Context, **payload: Any) -> None:
     """Run this many seconds, whatever anyone says."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     mark(f"{payload['name']}:start")
@@ -65,14 +66,14 @@ def stubborn(payload: dict[str, Any], context: Context) -> None:
 
 
 @task_type(key="test.hog", backoff=AT_ONCE, memory_bytes=64 * MEBIBYTE, max_attempts=2)
-def hog(payload: dict[str, Any], context: Context) -> None:
+def hog(context: Context, **payload: Any) -> None:
     """Take far more memory than allowed."""
     taken = bytearray(1024 * MEBIBYTE)
     mark(f"took {len(taken)}")
 
 
 @task_type(key="test.die", backoff=AT_ONCE, max_attempts=3)
-def die(payload: dict[str, Any], context: Context) -> None:
+def die(context: Context, **payload: Any) -> None:
     """Die as the out-of-memory killer would have it."""
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -80,67 +81,63 @@ def die(payload: dict[str, Any], context: Context) -> None:
 @task_type(
     key="test.endless", backoff=AT_ONCE, timeout_seconds=1, grace_seconds=0.3, max_attempts=2
 )
-def endless(payload: dict[str, Any], context: Context) -> None:
+def endless(context: Context, **payload: Any) -> None:
     """Sleep for a minute, which only an interruption ends."""
     time.sleep(60)
 
 
 @task_type(key="test.short_slow", backoff=AT_ONCE, trusted_short=True)
-def short_slow(payload: dict[str, Any], context: Context) -> None:
+def short_slow(context: Context, **payload: Any) -> None:
     """Claim to be short, and take long."""
     time.sleep(payload["seconds"])
 
 
-SECRET_SCHEMA = {
-    "type": "object",
-    "properties": {"token": {"type": "string", "secret": True}, "count": {"type": "integer"}},
-}
-
-
-@task_type(key="test.secret", backoff=AT_ONCE, schema=SECRET_SCHEMA, max_attempts=1)
-def secret(payload: dict[str, Any], context: Context) -> None:
+@task_type(key="test.secret", backoff=AT_ONCE, max_attempts=1)
+def secret(
+    context: Context, token: Annotated[str, JsonSchema(secret=True)] = "", count: int = 0
+) -> None:
     """Give its secret away wherever it can."""
-    context.emit("leak", {"token": payload["token"]})
-    context.progress(1, 1, f"using {payload['token']}")
-    raise ValueError(f"cannot log in with {payload['token']}")
+    context.emit("leak", {"token": token})
+    context.progress(1, 1, f"using {token}")
+    raise ValueError(f"cannot log in with {token}")
 
 
 @task_type(key="test.capped", cap=2)
-def capped(payload: dict[str, Any], context: Context) -> None:
+def capped(context: Context, **payload: Any) -> None:
     """At most two at a time."""
 
 
 @task_type(key="test.one_at_a_time", cap=1)
-def one_at_a_time(payload: dict[str, Any], context: Context) -> str:
+def one_at_a_time(context: Context, **payload: Any) -> str:
     """Alone in the cluster; says for whom."""
     time.sleep(payload.get("seconds", 0))
     return str(context.owner_id)
 
 
 @task_type(key="test.rated", rate=(3, 60))
-def rated(payload: dict[str, Any], context: Context) -> None:
+def rated(context: Context, **payload: Any) -> None:
     """At most three a minute."""
 
 
 @task_type(key="test.sensitive", sensitive=True)
-def sensitive(payload: dict[str, Any], context: Context) -> None:
+def sensitive(context: Context, **payload: Any) -> None:
     """To be replayed only on purpose."""
 
 
 @task_type(key="test.versions", version=1)
-def old_version(payload: dict[str, Any], context: Context) -> str:
+def old_version(context: Context, **payload: Any) -> str:
     """The old one."""
     return "old"
 
 
 @task_type(key="test.versions", version=2)
-def new_version(payload: dict[str, Any], context: Context) -> str:
+def new_version(context: Context, **payload: Any) -> str:
     """The new one."""
     return "new"
 
 
 def _hook(name: str) -> Any:
-    def call(payload: dict[str, Any], context: Context) -> None:
+    def call(context: Context, **payload: Any) -> None:
         mark(f"{payload['name']}:{name}")
 
     return call
@@ -155,7 +152,7 @@ def _hook(name: str) -> Any:
     on_fail=_hook("on_fail"),
     on_end=_hook("on_end"),
 )
-def hooked(payload: dict[str, Any], context: Context) -> None:
+def hooked(context: Context, **payload: Any) -> None:
     """End as told."""
     if payload.get("then") == "fail":
         raise RuntimeError("told to")
@@ -164,26 +161,26 @@ def hooked(payload: dict[str, Any], context: Context) -> None:
 
 
 @task_type(key="test.environment")
-def environment(payload: dict[str, Any], context: Context) -> list[str]:
+def environment(context: Context, **payload: Any) -> list[str]:
     """The names of the environment's variables."""
     return sorted(os.environ)
 
 
 @task_type(key="test.left_open")
-def left_open(payload: dict[str, Any], context: Context) -> None:
+def left_open(context: Context, **payload: Any) -> None:
     """Write something, and forget to commit."""
     transaction.atomic().__enter__()
     mark("left")
 
 
 @task_type(key="test.log")
-def write_log(payload: dict[str, Any], context: Context) -> None:
+def write_log(context: Context, **payload: Any) -> None:
     """Write to the log."""
     context.logger.info("hello from the handler")
 
 
 @task_type(key="test.failover", backoff=AT_ONCE, max_attempts=2)
-def failover(payload: dict[str, Any], context: Context) -> None:
+def failover(context: Context, **payload: Any) -> None:
     """Leave a mark; the first time on a connection that only reads, as after a failover."""
     if context.attempt == 1:
         with connection.cursor() as cursor:
@@ -196,6 +193,6 @@ _left: list[bytearray] = []
 
 
 @task_type(key="test.leak")
-def leak(payload: dict[str, Any], context: Context) -> None:
+def leak(context: Context, **payload: Any) -> None:
     """Leave 300 MiB behind."""
     _left.append(bytearray(300 * MEBIBYTE))

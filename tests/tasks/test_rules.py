@@ -12,7 +12,6 @@ from tasks.models import Status
 from tasks.payloads import HIDDEN, hide_payload_secrets, redact_payload, secrets_in_payload
 from tasks.retry import Backoff, decide_retry
 from tests.house.files import name_of, python_files
-from tests.tasks.handlers import SECRET_SCHEMA
 
 CLOCKS = re.compile(r"\btime\.time\(|timezone\.now|datetime\.(now|utcnow|today)|date\.today")
 
@@ -74,7 +73,10 @@ def test_what_the_schema_calls_secret_is_hidden_wherever_it_is() -> None:
     schema = {
         "type": "object",
         "properties": {
-            "users": {"type": "array", "items": SECRET_SCHEMA},
+            "users": {
+                "type": "array",
+                "items": registry.find_registered_type("test.secret").schema,
+            },
             "headers": {"type": "object", "additionalProperties": {"writeOnly": True}},
         },
     }
@@ -106,7 +108,7 @@ def test_a_name_is_registered_once_and_attempts_have_bounds() -> None:
             registry.TaskSpec("test.noop", handler=lambda payload, context: None)
         )
     with pytest.raises(ValueError, match="max_attempts"):
-        registry.task_type(key="test.too_many", max_attempts=21)(lambda payload, context: None)
+        registry.task_type(key="test.too_many", max_attempts=21)(lambda context: None)
 
 
 def test_whatever_a_secret_value_is_its_texts_are_hidden() -> None:

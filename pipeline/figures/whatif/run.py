@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 from uuid import UUID
 
 from django.db import transaction
 
 from jobs.models import Job
-from jobs.policies import POLICY_FIELDS, policy_limits
+from jobs.policies import policy_limits
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.states import EventType, Status
@@ -33,6 +33,7 @@ from tasks.errors import Discard, Fatal
 from tasks.models import Status as TaskStatus
 from tasks.models import Task
 from tasks.registry import task_type
+from tasks.signature import JsonSchema
 
 KEY = "line.what_if"
 # A longer log is not replayed.
@@ -233,60 +234,50 @@ def _compare_first_seats(
 # Task that replays a job's log under other rules, started by hand.
 
 
-def _what_if_task_number_schema(name: str, *, optional: bool = False) -> dict[str, Any]:
+def _limits(name: str) -> JsonSchema:
     low, high = policy_limits(name)
-    kinds = ["integer", "null"] if optional else "integer"
-    return {"type": kinds, "minimum": low, "maximum": high}
+    return JsonSchema(minimum=low, maximum=high)
 
 
-@task_type(
-    key=KEY,
-    queue="files",
-    timeout_seconds=600,
-    max_attempts=2,
-    cap=1,
-    schema={
-        "type": "object",
-        "properties": {
-            "job_id": {"type": "string", "format": "uuid"},
-            "days": {"type": "integer", "minimum": 1, "maximum": MOST_DAYS},
-            "capacity": {"type": "integer", "minimum": 1, "maximum": 10_000},
-            "acknowledgment_window_seconds": _what_if_task_number_schema(
-                "acknowledgment_window_seconds"
-            ),
-            "penalty_places": _what_if_task_number_schema("penalty_places"),
-            "max_decays": _what_if_task_number_schema("max_decays", optional=True),
-            "cooldown_seconds": _what_if_task_number_schema("cooldown_seconds"),
-        },
-        "required": ["job_id"],
-        "additionalProperties": False,
-    },
-)
-def what_if_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any] | None:
+class Rules(TypedDict, total=False):
+    """Rules that differ from the job's own."""
+
+    acknowledgment_window_seconds: Annotated[int, _limits("acknowledgment_window_seconds")]
+    penalty_places: Annotated[int, _limits("penalty_places")]
+    max_decays: Annotated[int | None, _limits("max_decays")]
+    cooldown_seconds: Annotated[int, _limits("cooldown_seconds")]
+
+
+@task_type(key=KEY, queue="files", timeout_seconds=600, max_attempts=2, cap=1)
+def what_if_in_task(
+    context: Context,
+    owner_id: UUID,
+    job_id: UUID,
+    days: Annotated[int, JsonSchema(minimum=1, maximum=MOST_DAYS)] | None = None,
+    capacity: Annotated[int, JsonSchema(minimum=1, maximum=10_000)] | None = None,
+    **rules: Unpack[Rules],
+) -> dict[str, Any] | None:
     """Compare the last `days` of a job, by default all, with the outcome under other rules.
 
     Rules and seats that are not given stay as they were.
     """
-    if context.owner_id is None:
-        raise Fatal("a what-if must be for a company")
     try:
-        job = read_job(UUID(payload["job_id"]))
+        job = read_job(job_id)
     except JobNotFound as error:
         raise Fatal(str(error)) from None
-    if job.company_id != context.owner_id:
+    if job.company_id != owner_id:
         raise Fatal(str(JobNotFound()))
     if why := _what_if_task_refusal(job):
         raise Discard(why)
     LastWhatIf.objects.update_or_create(job_id=job.id, defaults={"task_id": context.task_id})
     end = max(job.last_event_at, database_now(ahead_seconds=job.clock_offset_seconds))
     since = job.created_at
-    if days := payload.get("days"):
+    if days:
         since = max(since, end - timedelta(days=days))
-    policy = {name: payload[name] for name in POLICY_FIELDS if name in payload}
     try:
         return compare_rules(
             read_what_if_log(job.id),
-            Change(since, policy, payload.get("capacity")),
+            Change(since, dict(rules), capacity),
             end,
             tell=partial(context.progress, note="runs"),
             is_cancelled=lambda: context.cancelled,

@@ -240,14 +240,6 @@ def _applications_to_undo(run: ImportRun, *, among: Sequence[UUID] | None = None
 # Handler of import tasks.
 
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"import_id": {"type": "string", "format": "uuid"}},
-    "required": ["import_id"],
-    "additionalProperties": False,
-}
-
-
 @task_type(
     key=IMPORT,
     queue="files",
@@ -257,9 +249,8 @@ _SCHEMA = {
     memory_bytes=512 * MEBIBYTE,
     max_attempts=20,
     backoff=Backoff(base_seconds=1, cap_seconds=60, jitter_seconds=1),
-    schema=_SCHEMA,
 )
-def import_applications_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+def import_applications_in_task(context: Context, import_id: UUID) -> dict[str, Any]:
     """Import the rest of a file. Returns the numbers of accepted, refused and remaining rows.
 
     If told to stop, it ends between two batches, and imported rows stay. The emails to these
@@ -271,7 +262,7 @@ def import_applications_in_task(payload: dict[str, Any], context: Context) -> di
         context.progress(run.next_row, run.total_rows, note)
 
     return result_of_import_task(
-        _run_on_import(admit_rows, payload, context, report_import_in_task)
+        _run_on_import(admit_rows, import_id, context, report_import_in_task)
     )
 
 
@@ -282,15 +273,14 @@ def import_applications_in_task(payload: dict[str, Any], context: Context) -> di
     timeout_seconds=3_600,
     memory_bytes=512 * MEBIBYTE,
     max_attempts=5,
-    schema=_SCHEMA,
 )
-def check_import_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+def check_import_in_task(context: Context, import_id: UUID) -> dict[str, Any]:
     """Check a file without admitting anyone. Returns the numbers of good and refused rows."""
 
     def report_check_in_task(run: ImportRun) -> None:
         context.progress(run.next_row, run.total_rows, f"{run.refused:,} would be refused")
 
-    run = _run_on_import(check_import_rows, payload, context, report_check_in_task)
+    run = _run_on_import(check_import_rows, import_id, context, report_check_in_task)
     return {"checked": run.next_row, "refused": run.refused, "total": run.total_rows}
 
 
@@ -302,26 +292,24 @@ def check_import_in_task(payload: dict[str, Any], context: Context) -> dict[str,
     grace_seconds=60,
     max_attempts=20,
     backoff=Backoff(base_seconds=1, cap_seconds=60, jitter_seconds=1),
-    schema=_SCHEMA,
 )
-def undo_import_in_task(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+def undo_import_in_task(context: Context, import_id: UUID) -> dict[str, Any]:
     """Undo an import. Returns how many people it removed, of those who could be."""
 
     def report_undo_in_task(run: ImportRun) -> None:
         context.progress(min(run.undone, run.undo_total), max(1, run.undo_total))
 
-    run = _run_on_import(undo_import, payload, context, report_undo_in_task)
+    run = _run_on_import(undo_import, import_id, context, report_undo_in_task)
     return {"undone": run.undone, "accepted": run.accepted}
 
 
 def _run_on_import(
     service: Callable[..., ImportRun],
-    payload: dict[str, Any],
+    import_id: UUID,
     context: Context,
     after_batch: Callable[[ImportRun], None],
 ) -> ImportRun:
     """Run a service on an import of the task's company, and discard the task if it is gone."""
-    import_id = UUID(payload["import_id"])
     file = StoredFile.objects.filter(id=import_id).first()
     if file is None or file.company_id != context.owner_id:
         raise Discard("the company does not have this file, or no longer has it")

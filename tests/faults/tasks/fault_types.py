@@ -24,7 +24,7 @@ def is_marked(name: str) -> bool:
 
 
 @task_type(key="fault.until", backoff=AT_ONCE, grace_seconds=0.5)
-def until(payload: dict[str, Any], context: Context) -> None:
+def until(context: Context, **payload: Any) -> None:
     """Run until this attempt is let go; whatever anyone says, if `stubborn`."""
     name = f"{payload['name']}:{context.attempt}"
     if payload.get("stubborn"):
@@ -41,29 +41,29 @@ def until(payload: dict[str, Any], context: Context) -> None:
 
 
 @task_type(key="fault.take", backoff=AT_ONCE, memory_bytes=64 * MEBIBYTE, max_attempts=2)
-def take(payload: dict[str, Any], context: Context) -> int:
+def take(context: Context, **payload: Any) -> int:
     """Take so much memory."""
     return len(bytearray(payload["mebibytes"] * MEBIBYTE))
 
 
 @task_type(key="fault.short", backoff=AT_ONCE, trusted_short=True, max_attempts=3)
-def short(payload: dict[str, Any], context: Context) -> None:
+def short(context: Context, **payload: Any) -> None:
     """Do nothing, or die; several of these wait in line at one child."""
     if payload.get("then") == "die":
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 @task_type(key="fault.clock")
-def clock(payload: dict[str, Any], context: Context) -> list[float]:
+def clock(context: Context, **payload: Any) -> list[float]:
     """Return this process's clocks, in seconds since 1970."""
     return [time.time(), datetime.now(UTC).timestamp()]
 
 
-def _old(payload: dict[str, Any], context: Context) -> str:
+def _old(context: Context, **payload: Any) -> str:
     return "old"
 
 
-def _new(payload: dict[str, Any], context: Context) -> str:
+def _new(context: Context, **payload: Any) -> str:
     return "new"
 
 
