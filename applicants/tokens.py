@@ -68,8 +68,3 @@ WHERE digest = %(digest)s AND revoked_at IS NULL AND expires_at > statement_time
 """,
     KnownToken,
 )
-
-
-def find_token_of_applicant(token: str) -> KnownToken | None:
-    """Return a token if it exists and is neither revoked nor expired; one look-up by hash."""
-    return FIND_TOKEN.first(digest=token_digest(token))

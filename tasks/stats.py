@@ -122,20 +122,6 @@ BACKLOG_CACHE_SECONDS = 1.0
 MOST_FAILING = 100
 
 
-@dataclass(frozen=True)
-class Ended:
-    """Ended attempts of a type within a period, and their total duration in seconds."""
-
-    succeeded: int
-    failed: int
-    retried: int
-    dead: int
-    cancelled: int
-    expired: int
-    discarded: int
-    seconds: float
-
-
 def site_depth() -> dict[tuple[str, int], int]:
     """Count pending tasks, by type (key@version) and priority."""
     rows = _site_rows(
@@ -215,18 +201,6 @@ def site_workers_alive() -> int:
         [ALIVE_SECONDS],
     )
     return int(count)
-
-
-def site_ended_runs(*, within_seconds: float = 300.0) -> dict[str, Ended]:
-    """Count recently ended attempts by type, up to an hour back, in steps of ten seconds."""
-    rows = _site_rows(
-        "SELECT k.key || '@' || k.version, sum(succeeded), sum(failed), sum(retried), sum(dead),"
-        " sum(cancelled), sum(expired), sum(discarded), sum(seconds) FROM tasks_tasktally y"
-        " JOIN tasks_tasktype k ON k.id = y.type_id"
-        " WHERE slot > statement_timestamp() - %s * interval '1 second' GROUP BY 1",
-        [within_seconds],
-    )
-    return {name: Ended(*numbers) for name, *numbers in rows}
 
 
 def site_enqueued(*, within_seconds: float = 300.0) -> int:

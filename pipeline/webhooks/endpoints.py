@@ -392,12 +392,6 @@ def read_webhook_attempts(delivery_ids: Collection[UUID]) -> list[WebhookAttempt
     return list(found.order_by("-number", "-id")[:MOST_ATTEMPTS_SHOWN])
 
 
-def read_switched_off_endpoints(company_id: UUID) -> int:
-    """Count the endpoints that were switched off because of their answers."""
-    off = WebhookEndpoint.objects.filter(company_id=company_id, is_active=False)
-    return off.exclude(off_reason=WebhookEndpoint.OffReason.BY_HAND).count()
-
-
 # Services that send deliveries again: one, or all that failed since a time.
 
 

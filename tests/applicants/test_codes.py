@@ -18,13 +18,13 @@ from applicants.forms import CodeForm
 from applicants.models import Applicant, ApplicantToken, SignInCode
 from applicants.sign_in import sign_in_by_code
 from applicants.tokens import (
-    find_token_of_applicant,
     issue_token_to_applicant,
     revoke_token_of_applicant,
 )
 from pipeline.api.v1.auth import CodeIn
 from tasks import enqueue
 from tests.support import factories
+from tests.support.applicants import find_token
 from tests.support.outbox import HERE, code_to, wrong
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mail_at_once")]
@@ -60,7 +60,7 @@ def test_the_right_code_makes_an_unknown_address_a_person_and_a_wrong_one_does_n
 
     granted = sign_in_by_code(email=f" {ANN.upper()} ", code=code, requester=HERE.handle)
     assert granted
-    found = find_token_of_applicant(granted[0])
+    found = find_token(granted[0])
     assert found
     token = ApplicantToken.objects.get(id=found.id)
     assert token.applicant_id == found.applicant_id
@@ -212,19 +212,19 @@ def test_expired_tokens_are_cleared_when_somebody_signs_in() -> None:
 
     sign_in_by_code(email=ANN, code=code_to(ANN), requester=HERE.handle)
 
-    assert find_token_of_applicant(old) is None
+    assert find_token(old) is None
     assert ApplicantToken.objects.get().applicant.email == ANN
 
 
 def test_a_revoked_token_is_no_longer_found() -> None:
     token = issue_token_to_applicant(factories.applicant())
-    row = find_token_of_applicant(token)
+    row = find_token(token)
     assert row
 
     revoke_token_of_applicant(row.id)
     revoke_token_of_applicant(row.id)
 
-    assert find_token_of_applicant(token) is None
+    assert find_token(token) is None
 
 
 @pytest.mark.parametrize(

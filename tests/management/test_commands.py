@@ -11,13 +11,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from applicants.models import Applicant
-from applicants.tokens import find_token_of_applicant
 from jobs.keys import find_api_key
 from jobs.models import ApiKey, Company, Job, Membership, Role, User
 from pipeline.config.demo_addresses import OWNER
 from pipeline.management.demo import seed as demo
 from pipeline.models import Application, Event
 from tests.support import factories
+from tests.support.applicants import find_token
 
 LONG = f"{'a' * 60}@{'b' * 60}.{'c' * 60}.{'d' * 60}.{'e' * 11}.example"
 """An address that is one by its form, of 262 characters."""
@@ -112,7 +112,7 @@ def test_a_scope_that_is_none_is_answered_with_those_that_are() -> None:
 def test_an_applicants_token_stands_alone_and_works() -> None:
     token = said_by("create_applicant_token", "Ann@Example.org").strip()
 
-    row = find_token_of_applicant(token)
+    row = find_token(token)
     assert row is not None
     assert row.applicant_id == Applicant.objects.get(email="ann@example.org").id
 

@@ -16,7 +16,7 @@ from django.test import Client
 from applicants import codes
 from applicants.models import Applicant, ApplicantToken
 from applicants.people import find_or_create_applicant
-from applicants.tokens import find_token_of_applicant, issue_token_to_applicant
+from applicants.tokens import issue_token_to_applicant
 from pipeline.domain.errors import ApplicantNotFound
 from pipeline.domain.states import Outcome
 from pipeline.mail import dev_mailbox
@@ -27,6 +27,7 @@ from pipeline.selectors.people import read_person
 from pipeline.services.joining import apply
 from pipeline.services.leaving import remove
 from tests.support import factories
+from tests.support.applicants import find_token
 from tests.support.clock import let_time_pass
 from tests.support.invariants import assert_line_is_sound
 from tests.support.outbox import HERE
@@ -174,7 +175,7 @@ def test_who_was_erased_is_nobody_and_cannot_come_back(zelda: Applicant, lines: 
     erase_person(applicant_id=zelda.id)
 
     assert Applicant.objects.get(id=zelda.id).email == placeholder
-    assert find_token_of_applicant(token) is None
+    assert find_token(token) is None
     with pytest.raises(ApplicantNotFound):
         read_person(zelda.id)
     with pytest.raises(Exception, match="valid email"):

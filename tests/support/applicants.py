@@ -8,6 +8,7 @@ from django.test import Client
 
 from applicants.browser import KEY
 from applicants.models import Applicant
+from applicants.tokens import FIND_TOKEN, KnownToken, token_digest
 from pipeline.domain.states import Outcome
 from pipeline.models import Application
 from pipeline.services.leaving import remove, withdraw
@@ -27,6 +28,11 @@ def applicant_browser(person: Applicant) -> Client:
 def owner_signed_in(application: Application) -> Client:
     """Return a browser of the person whose application it is."""
     return applicant_browser(Applicant.objects.get(id=application.applicant_id))
+
+
+def find_token(token: str) -> KnownToken | None:
+    """Return a token as the API looks it up, if it is valid."""
+    return FIND_TOKEN.first(digest=token_digest(token))
 
 
 def who(client: Client) -> str | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Sum
 
 from tasks.enqueue import enqueue
-from tasks.models import Task, TaskEvent
+from tasks.models import Task, TaskEvent, TaskTally
 
 
 def marks(name: str) -> int:
@@ -34,3 +36,10 @@ def events(task_id: UUID) -> list[str]:
     """The kinds of what happened, in order."""
     found = TaskEvent.objects.filter(task_id=task_id).order_by("id")
     return list(found.values_list("kind", flat=True))
+
+
+def ended_runs(key: str = "test.noop") -> dict[str, Any]:
+    """Numbers of a type's ended attempts, and their seconds, as they were counted."""
+    columns = ("succeeded", "failed", "retried", "dead", "discarded", "seconds")
+    found = TaskTally.objects.filter(type__key=key)
+    return found.aggregate(**{column: Sum(column) for column in columns})

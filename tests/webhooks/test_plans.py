@@ -161,7 +161,6 @@ def test_no_page_task_or_request_about_webhooks_reads_a_whole_table(size: int) -
 
     acts: dict[str, Callable[[], object]] = {
         "endpoints": lambda: endpoints.read_webhook_endpoints(company, after=None, limit=50),
-        "switched off": lambda: endpoints.read_switched_off_endpoints(company),
         "deliveries": page(),
         "later deliveries": page(after=delivery.id),
         "failed deliveries": page(state="FAILED"),
