@@ -16,7 +16,6 @@ from pipeline.audit.rules import (
     AcceptedWishesFold,
     ContestsFold,
     DrawFold,
-    FoldedWish,
     LostPlacesFold,
     Place,
     PlannedSeatsFold,
@@ -24,6 +23,7 @@ from pipeline.audit.rules import (
     wish_fault,
 )
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
+from pipeline.domain.place import PlaceState
 from pipeline.domain.states import (
     EVENTS,
     JOB_MOVES,
@@ -205,7 +205,7 @@ class LogFold:
         self.counts[place.status] -= event.from_status is not None
         self.counts[after] += 1
         stood, misses = (place.ticket, place.tie), place.decay_count
-        held = FoldedWish.of_place(place)
+        held = PlaceState.of(place)
         place.status, place.outcome = after, event.outcome
         place.set_past_state(event.data)
         self._check_verification(event, place, stood)
@@ -238,7 +238,7 @@ class LogFold:
         if event.actor_kind != ActorKind.APPLICANT or event.event not in _THROUGH_KEYS:
             raise BadRow(event.seq, f"nobody does {event.event} through the key {key}")
 
-    def _check_wishes(self, event: Event, place: PastPlace, before: FoldedWish) -> None:
+    def _check_wishes(self, event: Event, place: PastPlace, before: PlaceState) -> None:
         wrong = wish_fault(event, place, before) or self.accepted.promotion_fault(event, before)
         if wrong := wrong or pass_fault(event, place, before, self.job["policy"]):
             raise BadRow(event.seq, wrong)

@@ -6,7 +6,7 @@ Like the rest of the fold, it shares no rule with the code that writes the log.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -26,6 +26,7 @@ from pipeline.domain.contests import (
     ContestReason,
 )
 from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
+from pipeline.domain.place import PlaceState
 from pipeline.domain.states import (
     ACCEPT_WITHIN,
     ACCEPTED_UNTIL,
@@ -177,26 +178,6 @@ class ContestsFold:
 # rule with the code that writes the log.
 
 
-class FoldedWish(NamedTuple):
-    """Place of an application, and what keeps it from a seat."""
-
-    ticket: int | None
-    tie: int | None
-    decay_count: int
-    eligible_at: datetime | None
-    not_before: datetime | None
-    accept_until: datetime | None
-    passes_used: int
-    pass_next: bool
-    passed_at: datetime | None
-    acknowledge_by: datetime | None
-
-    @classmethod
-    def of_place(cls, place: PastPlace) -> FoldedWish:
-        """Return the wish at a place as it is now."""
-        return cls(*(getattr(place, name) for name in cls._fields))
-
-
 # The wishes, which leave the place and every miss as they are.
 WISHES = frozenset(("DEFERRED", "PREACCEPTED", "PASS_ASKED"))
 
@@ -207,18 +188,18 @@ _TIMED = {
 }
 
 
-def wish_fault(event: Event, place: PastPlace, before: FoldedWish) -> str:
+def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
     """Name the fault of a wish, or of an event that one forbids; empty if all is well.
 
     A draw by lot changes nothing but the place. `place` is the one after the event.
     """
-    held = FoldedWish.of_place(place)
+    held = PlaceState.of(place)
     if event.event in _TIMED:
         return _fault_of_persons_wish(event, place, held, before)
     if event.event in (EventType.PASS_ASKED, EventType.PASSED):
         return ""  # checked by the passes
     if event.event == EventType.PLACED:
-        placed = before._replace(ticket=place.ticket, tie=place.tie)
+        placed = replace(before, ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places someone by lot, and changes more than that"
     waits = place.status is Status.WAITLIST
     not_before, accept_until = (before.not_before, before.accept_until) if waits else (None, None)
@@ -232,12 +213,12 @@ def wish_fault(event: Event, place: PastPlace, before: FoldedWish) -> str:
 
 
 def _fault_of_persons_wish(
-    event: Event, place: PastPlace, held: FoldedWish, before: FoldedWish
+    event: Event, place: PastPlace, held: PlaceState, before: PlaceState
 ) -> str:
     name, within, what = _TIMED[event.event]
     until = getattr(held, name)
     keeps_pass = before.pass_next and not (until and name == "accept_until")
-    if held != before._replace(**{name: until, "pass_next": keeps_pass}):
+    if held != replace(before, **{name: until, "pass_next": keeps_pass}):
         return f"it {what}, and changes the place or a cool-down"
     if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
         return f"only the person, once verified, {what}"
@@ -270,7 +251,7 @@ class AcceptedWishesFold:
             return "the seat before it was accepted in advance, and this does not confirm it"
         return ""
 
-    def promotion_fault(self, event: Event, before: FoldedWish) -> str:
+    def promotion_fault(self, event: Event, before: PlaceState) -> str:
         """Name the fault of a promotion that contradicts the person's wish. Remembers it."""
         said = parse_logged_time(event.data.get(ACCEPTED_UNTIL))
         if event.event != EventType.PROMOTED:
@@ -288,13 +269,13 @@ class AcceptedWishesFold:
 
 
 def pass_fault(
-    event: Event, place: PastPlace, before: FoldedWish, policy: Mapping[str, Any]
+    event: Event, place: PastPlace, before: PlaceState, policy: Mapping[str, Any]
 ) -> str:
     """Name the fault of a pass, or of an event that one forbids; empty if all is well.
 
     `place` is the one after the event. Rules that are older than passes allow none.
     """
-    held, most = FoldedWish.of_place(place), policy.get("max_passes", 0)
+    held, most = PlaceState.of(place), policy.get("max_passes", 0)
     if event.event == EventType.PASS_ASKED:
         return pass_request_fault(event, place, held, before, most)
     if event.event == EventType.PASSED:
@@ -314,12 +295,12 @@ def pass_fault(
 
 
 def pass_request_fault(
-    event: Event, place: PastPlace, held: FoldedWish, before: FoldedWish, most: int
+    event: Event, place: PastPlace, held: PlaceState, before: PlaceState, most: int
 ) -> str:
     """Name the fault of a person's request to pass the next turn."""
-    kept = before._replace(pass_next=held.pass_next)
+    kept = replace(before, pass_next=held.pass_next)
     if held.pass_next:
-        kept = kept._replace(accept_until=None)
+        kept = replace(kept, accept_until=None)
     if held != kept or held.pass_next == before.pass_next:
         return "it asks to pass a turn, or takes that back, and changes something else, or nothing"
     if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
@@ -330,11 +311,12 @@ def pass_request_fault(
 
 
 def passed_turn_fault(
-    event: Event, held: FoldedWish, before: FoldedWish, policy: Mapping[str, Any]
+    event: Event, held: PlaceState, before: PlaceState, policy: Mapping[str, Any]
 ) -> str:
     """Name the fault of a turn that is passed."""
     until = event.at + timedelta(seconds=policy["cooldown_seconds"])
-    passed = before._replace(
+    passed = replace(
+        before,
         passes_used=before.passes_used + 1,
         pass_next=False,
         passed_at=event.at,
@@ -355,7 +337,7 @@ def passed_turn_fault(
         return f"it passes an offer after {before.passes_used} passes, and {most} are allowed"
     if before.acknowledge_by is None or before.acknowledge_by <= event.at:
         return "it passes an offer after its deadline"
-    if held != passed._replace(ticket=held.ticket, tie=held.tie):
+    if held != replace(passed, ticket=held.ticket, tie=held.tie):
         return "it passes an offer, and changes more than that"
     return ""
 

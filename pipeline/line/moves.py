@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jobs.models import JobStatus
+from pipeline.domain.place import PLACE, WISHES
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
@@ -59,7 +60,8 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     application.pass_next = False
     if move is not Move.PASS:
         application.ticket = application.tie = None
-        application.not_before = application.accept_until = None
+        for wish in WISHES.values():
+            setattr(application, wish.name, wish.blank)
     if move is Move.EXTEND:
         application.deadline_extended = True
         return
@@ -109,20 +111,14 @@ def ticket_as_effect(job: LockedJob, misses: int) -> tuple[int, int]:
 
 def effects_for_replay(application: Application) -> dict[str, Any]:
     """Return an application's data for the log after a move: everything that replay needs."""
-    known = {
-        "decay_count": application.decay_count,
-        "ticket": application.ticket,
-        "tie": application.tie,
-        "deadline": application.acknowledge_by and logged_time(application.acknowledge_by),
-        "eligible_at": application.eligible_at and logged_time(application.eligible_at),
-        "not_before": application.not_before and logged_time(application.not_before),
-        "accept_until": application.accept_until and logged_time(application.accept_until),
-        "passes_used": application.passes_used or None,
-        "pass_next": application.pass_next or None,
-        "passed_at": application.passed_at and logged_time(application.passed_at),
-        "verify_by": application.verify_by and logged_time(application.verify_by),
-    }
-    return {name: value for name, value in known.items() if value is not None}
+    known: dict[str, Any] = {}
+    for field in PLACE.values():
+        value = getattr(application, field.name)
+        if field.kind is datetime and value is not None:
+            value = logged_time(value)
+        if value != field.blank or field.told.is_constant:
+            known[field.logged] = value
+    return known
 
 
 _COUNTERS = {

@@ -16,6 +16,7 @@ from django.db import connection
 
 from jobs.models import Job
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
+from pipeline.domain.place import PLACE, PlaceState
 from pipeline.domain.states import DRAW_AT, EventType, Status
 from pipeline.line.event_log import parse_logged_time
 from pipeline.line.removed_logs import refuse_removed_log
@@ -238,7 +239,7 @@ CHANGES_SHOWN = 20
 
 
 @dataclass(slots=True)
-class PastPlace:
+class PastPlace(PlaceState):
     """Place of one application. `position`: 1 is the next in line.
 
     It is None outside the waitlist, for unverified applications, and before a draw by lot.
@@ -249,17 +250,6 @@ class PastPlace:
     status: Status
     status_since: datetime
     outcome: str | None = None
-    decay_count: int = 0
-    ticket: int | None = None
-    tie: int | None = None
-    eligible_at: datetime | None = None
-    not_before: datetime | None = None
-    accept_until: datetime | None = None
-    passes_used: int = 0
-    pass_next: bool = False
-    passed_at: datetime | None = None
-    verify_by: datetime | None = None
-    acknowledge_by: datetime | None = None
     deadline_extended: bool = False
     promoted_at: datetime | None = None
     acknowledged_at: datetime | None = None
@@ -268,16 +258,10 @@ class PastPlace:
 
     def set_past_state(self, data: dict[str, Any]) -> None:
         """Take over an application's values from an event's data."""
-        self.decay_count = data["decay_count"]
-        self.ticket, self.tie = data.get("ticket"), data.get("tie")
-        self.acknowledge_by = parse_logged_time(data.get("deadline"))
-        self.eligible_at = parse_logged_time(data.get("eligible_at"))
-        self.not_before = parse_logged_time(data.get("not_before"))
-        self.accept_until = parse_logged_time(data.get("accept_until"))
-        self.passes_used = data.get("passes_used", 0)
-        self.pass_next = data.get("pass_next", False)
-        self.passed_at = parse_logged_time(data.get("passed_at"))
-        self.verify_by = parse_logged_time(data.get("verify_by"))
+        for name, column in PLACE.items():
+            is_constant = column.told.is_constant
+            value = data[column.logged] if is_constant else data.get(column.logged, column.blank)
+            setattr(self, name, parse_logged_time(value) if column.kind is datetime else value)
 
     @property
     def is_verified(self) -> bool:

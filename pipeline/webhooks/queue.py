@@ -17,6 +17,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
+from pipeline.domain.place import WISHES
 from pipeline.domain.states import ACCEPTED_UNTIL, PLANNED_SEATS, EventType
 from pipeline.line import write
 from pipeline.line.event_log import LogEntry, logged_time
@@ -101,7 +102,7 @@ TYPES_OF_TASK_EVENT: dict[str, tuple[str, ...]] = {
 
 
 # The further parts of an event's data that a webhook has, if present.
-_TOLD = (PLANNED_SEATS, ACCEPTED_UNTIL, "accept_until", "not_before", "pass_next")
+_TOLD = (PLANNED_SEATS, ACCEPTED_UNTIL, *sorted(WISHES))
 # The types of the tasks that queue events, and that deliver what is due.
 QUEUE, DELIVER = "webhooks.queue", "webhooks.deliver"
 # Events read and queued in one transaction.
