@@ -24,17 +24,8 @@ from pipeline.audit.rules import (
 )
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
 from pipeline.domain.place import PlaceState
-from pipeline.domain.states import (
-    EVENTS,
-    JOB_MOVES,
-    MOVES,
-    OUTCOMES,
-    UNVERIFIED,
-    VIA_KEY,
-    ActorKind,
-    EventType,
-    Status,
-)
+from pipeline.domain.states import JOB_MOVES, UNVERIFIED, VIA_KEY, ActorKind, EventType, Status
+from pipeline.domain.verbs import EVENTS, KEEPING_STATUS, MOVES, OUTCOMES, WISHED
 from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Event
 from pipeline.selectors.past import PastPlace
@@ -59,20 +50,7 @@ LEGAL = {
 }
 
 # What an applicant can do on a company's own site, through one of its keys.
-_THROUGH_KEYS = frozenset(
-    "ACKNOWLEDGED CONTESTED DEFERRED PASSED PASS_ASKED PREACCEPTED WITHDRAWN".split()
-)
-
-# These change something about an application, and it stays in its status and place.
-_IN_PLACE = (
-    EventType.VERIFIED,
-    EventType.DEADLINE_EXTENDED,
-    EventType.DEFERRED,
-    EventType.PREACCEPTED,
-    EventType.PASS_ASKED,
-    EventType.PLACED,
-    *OF_CONTESTS,
-)
+_THROUGH_KEYS = frozenset(("ACKNOWLEDGED", "CONTESTED", "PASSED", "WITHDRAWN", *WISHED))
 
 # People who come into the line by these stand behind everyone in it.
 _JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value, EventType.PLACED.value))
@@ -214,7 +192,7 @@ class LogFold:
         if wrong := self.lost_places.check(event, place, stood, misses, self.job["policy"]):
             raise BadRow(event.seq, wrong)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
-        if event.event in _IN_PLACE:
+        if event.event in KEEPING_STATUS:
             return
         place.status_since, place.ended_at = event.at, None
         if after is Status.PENDING_ACKNOWLEDGMENT:

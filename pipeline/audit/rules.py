@@ -36,6 +36,7 @@ from pipeline.domain.states import (
     EventType,
     Status,
 )
+from pipeline.domain.verbs import WISHED
 from pipeline.line.event_log import logged_time, parse_logged_time
 from pipeline.models import MOST_TIMES, Contest, Event
 from pipeline.selectors.past import PastPlace
@@ -177,9 +178,6 @@ class ContestsFold:
 # last get none before the cool-down of the pass is over. Like the rest of the fold, it shares no
 # rule with the code that writes the log.
 
-
-# The wishes, which leave the place and every miss as they are.
-WISHES = frozenset(("DEFERRED", "PREACCEPTED", "PASS_ASKED"))
 
 # The field that each wish sets, how far ahead at most, and what it is called.
 _TIMED = {
@@ -381,7 +379,7 @@ class LostPlacesFold:
             given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
             if given != self._lost.get(who):
                 return "it does not give back the place before the last miss"
-        if event.event in ("DEADLINE_EXTENDED", *WISHES, *OF_CONTESTS):
+        if event.event in ("DEADLINE_EXTENDED", *WISHED, *OF_CONTESTS):
             return ""
         if event.event == EventType.PASSED:
             return self.check_pass(event, place)

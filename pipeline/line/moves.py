@@ -16,8 +16,6 @@ from pipeline.domain.place import PLACE, WISHES
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
-    EVENTS,
-    OUTCOMES,
     SYSTEM,
     TIME_ZONE,
     VIA_KEY,
@@ -25,8 +23,8 @@ from pipeline.domain.states import (
     EventType,
     Move,
     Status,
-    status_after,
 )
+from pipeline.domain.verbs import EVENTS, KEEPING_STATUS, OUTCOMES, status_after
 from pipeline.line.event_log import LogEntry, logged_time
 from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application
@@ -35,16 +33,9 @@ from pipeline.models import Application
 # order is (ticket, tie), given under the job's lock. Only a draw by lot gives everyone a new one.
 
 
-_IN_PLACE = (
-    Move.VERIFY,
-    Move.REINSTATE,
-    Move.DEFER,
-    Move.PREACCEPT,
-    Move.ASK_PASS,
-    Move.PLACE,
-    Move.CONTEST,
-    Move.ANSWER_CONTEST,
-)
+_IN_PLACE = {move for move, event in EVENTS.items() if event in KEEPING_STATUS}
+_IN_PLACE |= {Move.REINSTATE}
+_IN_PLACE -= {Move.EXTEND}
 
 
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:

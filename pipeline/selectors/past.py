@@ -18,16 +18,15 @@ from jobs.models import Job
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
 from pipeline.domain.place import PLACE, PlaceState
 from pipeline.domain.states import DRAW_AT, EventType, Status
+from pipeline.domain.verbs import KEEPING_STATUS
 from pipeline.line.event_log import parse_logged_time
 from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 
 # The aggregates over all events of one application, besides its last event.
-_TIMES = """
+_TIMES = f"""
     min(at) AS applied_at,
-    max(at) FILTER (WHERE event NOT IN (
-        'DEADLINE_EXTENDED', 'VERIFIED', 'DEFERRED', 'PREACCEPTED', 'PASS_ASKED', 'PLACED',
-        'CONTESTED', 'CONTEST_ANSWERED'))
+    max(at) FILTER (WHERE event NOT IN ({", ".join(f"'{each}'" for each in KEEPING_STATUS)}))
         AS status_since,
     max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT' AND event <> 'DEADLINE_EXTENDED')
         AS promoted_at,

@@ -14,15 +14,8 @@ from pipeline.domain.errors import (
     NotPassable,
     NotPreacceptable,
 )
-from pipeline.domain.states import (
-    ACCEPT_WITHIN,
-    DEFER_WITHIN,
-    Actor,
-    EventType,
-    Move,
-    Status,
-    status_after,
-)
+from pipeline.domain.states import ACCEPT_WITHIN, DEFER_WITHIN, Actor, EventType, Move, Status
+from pipeline.domain.verbs import status_after
 from pipeline.line.admission import offer_free_seat_on_admission
 from pipeline.line.lock import line_transaction, lock_job_of
 from pipeline.line.misses import has_just_missed, read_place_before_offer
