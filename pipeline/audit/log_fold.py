@@ -178,7 +178,10 @@ class LogFold:
         self._check_origin(event)
         if place is None:
             place = self.places[application_id] = PastPlace(
-                application_id, event.at, after, event.at
+                application_id=application_id,
+                applied_at=event.at,
+                status=after,
+                status_since=event.at,
             )
         self.counts[place.status] -= event.from_status is not None
         self.counts[after] += 1

@@ -26,7 +26,7 @@ from pipeline.domain.contests import (
     ContestReason,
 )
 from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
-from pipeline.domain.place import PlaceState
+from pipeline.domain.place import WISHES, PlaceState
 from pipeline.domain.states import (
     ACCEPT_WITHIN,
     ACCEPTED_UNTIL,
@@ -179,10 +179,10 @@ class ContestsFold:
 # rule with the code that writes the log.
 
 
-# The field that each wish sets, how far ahead at most, and what it is called.
+# How far ahead the time of a wish can be, and what it is called.
 _TIMED = {
-    EventType.DEFERRED.value: ("not_before", DEFER_WITHIN, "defers a turn"),
-    EventType.PREACCEPTED.value: ("accept_until", ACCEPT_WITHIN, "accepts a seat"),
+    EventType.DEFERRED: (DEFER_WITHIN, "defers a turn"),
+    EventType.PREACCEPTED: (ACCEPT_WITHIN, "accepts a seat"),
 }
 
 
@@ -192,19 +192,17 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
     A draw by lot changes nothing but the place. `place` is the one after the event.
     """
     held = PlaceState.of(place)
-    if event.event in _TIMED:
-        return _fault_of_persons_wish(event, place, held, before)
     if event.event in (EventType.PASS_ASKED, EventType.PASSED):
         return ""  # checked by the passes
+    if event.event in WISHED:
+        return _fault_of_persons_wish(event, place, held, before)
     if event.event == EventType.PLACED:
         placed = replace(before, ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places someone by lot, and changes more than that"
-    waits = place.status is Status.WAITLIST
-    not_before, accept_until = (before.not_before, before.accept_until) if waits else (None, None)
-    if held.not_before != not_before:
-        return f"{event.event} must not change before when no seat is wanted"
-    if held.accept_until != accept_until:
-        return f"{event.event} must not change until when a seat is accepted in advance"
+    stood = before if place.status is Status.WAITLIST else PlaceState()  # wishes end with the wait
+    for name in WISHES:
+        if name != "pass_next" and getattr(held, name) != getattr(stood, name):
+            return f"{event.event} must not change the wish {name}"
     if before.not_before and place.status.holds_seat and before.not_before > event.at:
         return f"it offers a seat that was not wanted before {before.not_before}"
     return ""
@@ -213,14 +211,15 @@ def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
 def _fault_of_persons_wish(
     event: Event, place: PastPlace, held: PlaceState, before: PlaceState
 ) -> str:
-    name, within, what = _TIMED[event.event]
+    name = WISHED[EventType(event.event)]
+    within, what = _TIMED.get(EventType(event.event), (None, "has a wish"))
     until = getattr(held, name)
     keeps_pass = before.pass_next and not (until and name == "accept_until")
-    if held != replace(before, **{name: until, "pass_next": keeps_pass}):
+    if held != replace(before, **{"pass_next": keeps_pass, name: until}):
         return f"it {what}, and changes the place or a cool-down"
     if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
         return f"only the person, once verified, {what}"
-    if until and not event.at < until <= event.at + within:
+    if until and within and not event.at < until <= event.at + within:
         return f"it {what} until {until}"
     return ""
 

@@ -30,7 +30,7 @@ class Told:
     is_constant: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class PlaceState:
     """Place of an application: what its row and each of its events in the log hold of it."""
 
@@ -70,7 +70,7 @@ class PlaceState:
     @classmethod
     def of(cls, place: Any) -> PlaceState:
         """Return a copy of a place, from a row or from whatever has these fields."""
-        return cls(**dict(zip(PLACE, _values_of(place), strict=True)))
+        return cls(*_values_of(place))
 
 
 class PlaceField(NamedTuple):
@@ -80,11 +80,6 @@ class PlaceField(NamedTuple):
     kind: type
     blank: Any
     told: Told
-
-    @property
-    def logged(self) -> str:
-        """Return the field's name in the log."""
-        return self.told.name or self.name
 
 
 def _place_fields() -> dict[str, PlaceField]:
@@ -101,6 +96,11 @@ def _place_fields() -> dict[str, PlaceField]:
 PLACE = _place_fields()
 # The wishes of a person who waits, and what is told to clients and in exports.
 WISHES = {name: each for name, each in PLACE.items() if each.told.is_wish}
+# Each field's name, its name in the log, whether it is a time, and the value that the log omits.
+LOGGED = [
+    (name, told.name or name, kind is datetime, None if told.is_constant else blank)
+    for name, kind, blank, told in PLACE.values()
+]
 TIMED_WISHES = [name for name, each in WISHES.items() if each.kind is datetime]
 TOLD = {name: each for name, each in PLACE.items() if each.told.about}
 _values_of = attrgetter(*PLACE)

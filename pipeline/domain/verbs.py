@@ -519,6 +519,8 @@ EVENTS: dict[Move, EventType] = {
     verb.move: event for event, each in OF_APPLICATIONS.items() for verb in each.verbs
 }
 OUTCOMES: dict[Move, Outcome] = {move: each.outcome for move, each in VERBS.items() if each.outcome}
+# Who may make a move: whoever may take the action. The system alone makes the others.
+ACTIONS: dict[Move, Action] = {move: each.action for move, each in VERBS.items() if each.action}
 # The events that change something about an application, and leave its status as it is.
 KEEPING_STATUS = [
     event

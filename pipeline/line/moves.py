@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jobs.models import JobStatus
-from pipeline.domain.place import PLACE, WISHES
+from pipeline.domain.place import LOGGED, WISHES
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
@@ -103,12 +103,10 @@ def ticket_as_effect(job: LockedJob, misses: int) -> tuple[int, int]:
 def effects_for_replay(application: Application) -> dict[str, Any]:
     """Return an application's data for the log after a move: everything that replay needs."""
     known: dict[str, Any] = {}
-    for field in PLACE.values():
-        value = getattr(application, field.name)
-        if field.kind is datetime and value is not None:
-            value = logged_time(value)
-        if value != field.blank or field.told.is_constant:
-            known[field.logged] = value
+    for name, logged, is_time, blank in LOGGED:
+        value = getattr(application, name)
+        if value != blank:
+            known[logged] = logged_time(value) if is_time else value
     return known
 
 

@@ -16,7 +16,7 @@ from django.db import connection
 
 from jobs.models import Job
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
-from pipeline.domain.place import PLACE, PlaceState
+from pipeline.domain.place import LOGGED, PlaceState
 from pipeline.domain.states import DRAW_AT, EventType, Status
 from pipeline.domain.verbs import KEEPING_STATUS
 from pipeline.line.event_log import parse_logged_time
@@ -237,7 +237,7 @@ MOST_COMPARED = 50_000
 CHANGES_SHOWN = 20
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PastPlace(PlaceState):
     """Place of one application. `position`: 1 is the next in line.
 
@@ -257,10 +257,10 @@ class PastPlace(PlaceState):
 
     def set_past_state(self, data: dict[str, Any]) -> None:
         """Take over an application's values from an event's data."""
-        for name, column in PLACE.items():
-            is_constant = column.told.is_constant
-            value = data[column.logged] if is_constant else data.get(column.logged, column.blank)
-            setattr(self, name, parse_logged_time(value) if column.kind is datetime else value)
+        for name, logged, is_time, blank in LOGGED:
+            value = data.get(logged, blank)
+            setattr(self, name, parse_logged_time(value) if is_time else value)
+        self.decay_count = data["decay_count"]  # in every event
 
     @property
     def is_verified(self) -> bool:
@@ -443,7 +443,12 @@ def past_seq_at(job_id: UUID, as_of: datetime) -> int:
 def _past_place_of(row: Any) -> PastPlace:
     """Make a place from the columns that every statement here selects."""
     application_id, status, extended, data, applied_at, since, promoted_at, acknowledged_at = row
-    place = PastPlace(application_id, applied_at, Status(status), since)
+    place = PastPlace(
+        application_id=application_id,
+        applied_at=applied_at,
+        status=Status(status),
+        status_since=since,
+    )
     place.set_past_state(json.loads(data))  # a raw cursor returns jsonb as text
     place.promoted_at, place.acknowledged_at = promoted_at, acknowledged_at
     place.deadline_extended = extended
