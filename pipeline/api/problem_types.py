@@ -1,20 +1,40 @@
-"""Kinds of problems: the one table of statuses and codes."""
+"""Refusals of the API: the one table of their statuses, codes and texts, and what raises them.
+
+The server reads it before Django is set up, so it imports only rooms that need no settings, and
+names the other exceptions by their place.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pipeline.api.problem_texts import PROBLEM_TEXTS
+from jobs import errors as jobs
+from pipeline.database import errors as database
+from pipeline.domain import errors as line
+from tasks import errors as tasks
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemType:
-    """A kind of problem. Clients distinguish them by `code`."""
+    """A kind of problem. Clients distinguish them by `code`.
+
+    `about`: when it occurs, as the end of a sentence. `remedy`: how a client should react. `title`:
+    the code in words, unless given. `detail`: what clients read where the exception has no text, or
+    none meant for them. `raised_as`: the exceptions that mean it; a subclass means the same as its
+    nearest listed ancestor.
+    """
 
     status: int
     code: str
-    title: str
+    about: str
+    remedy: str
+    title: str = ""
+    detail: str = ""
     retry_after_seconds: int | None = None
+    raised_as: tuple[type[Exception] | str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.code.capitalize().replace("_", " "))
 
     @property
     def slug(self) -> str:
@@ -26,71 +46,493 @@ class ProblemType:
         """Return the kind's URI. There is a page at it: `pipeline.api.problem_pages`."""
         return f"/problems/{self.slug}"
 
-    @property
-    def about(self) -> str:
-        """Return when it occurs, as the end of a sentence."""
-        return PROBLEM_TEXTS[self.code].about
 
-    @property
-    def remedy(self) -> str:
-        """Return how a client should react."""
-        return PROBLEM_TEXTS[self.code].remedy
+_CORRECT = "Correct the request. The same request fails again."
+_WAIT = "Wait for the seconds in `Retry-After`, then send the same request again."
+_READ = "Read the object again and decide anew. The same request fails again."
 
-
-VALIDATION_ERROR = ProblemType(400, "VALIDATION_ERROR", "The request is not valid")
-MALFORMED_REQUEST = ProblemType(400, "MALFORMED_REQUEST", "The request cannot be read")
-UNKNOWN_TASK_TYPE = ProblemType(400, "UNKNOWN_TASK_TYPE", "Unknown task type")
-INVALID_PAYLOAD = ProblemType(400, "INVALID_PAYLOAD", "Invalid payload")
-INVALID_FILE = ProblemType(400, "INVALID_FILE", "Invalid file")
-INVALID_SCHEDULE = ProblemType(400, "INVALID_SCHEDULE", "Invalid schedule")
-NOT_AUTHENTICATED = ProblemType(401, "NOT_AUTHENTICATED", "Not authenticated")
-PERMISSION_DENIED = ProblemType(403, "PERMISSION_DENIED", "Permission denied")
-TYPE_NOT_ALLOWED = ProblemType(403, "TYPE_NOT_ALLOWED", "Type not allowed")
-NOT_A_SANDBOX = ProblemType(403, "NOT_A_SANDBOX", "Not a sandbox")
-NOT_FOUND = ProblemType(404, "NOT_FOUND", "Not found")
-METHOD_NOT_ALLOWED = ProblemType(405, "METHOD_NOT_ALLOWED", "Method not allowed")
-NOT_ACCEPTABLE = ProblemType(406, "NOT_ACCEPTABLE", "Not acceptable")
-DUPLICATE_SUBMISSION = ProblemType(409, "DUPLICATE_SUBMISSION", "Duplicate submission")
-ALREADY_DECIDED = ProblemType(409, "ALREADY_DECIDED", "Already decided")
-JOB_NOT_OPEN = ProblemType(409, "JOB_NOT_OPEN", "Job not open")
-INVALID_TRANSITION = ProblemType(409, "INVALID_TRANSITION", "Invalid transition")
-NOT_DEFERRABLE = ProblemType(409, "NOT_DEFERRABLE", "Not deferrable")
-NOT_PASSABLE = ProblemType(409, "NOT_PASSABLE", "No turn left to pass")
-NOT_PREACCEPTABLE = ProblemType(409, "NOT_PREACCEPTABLE", "Cannot accept a seat until then")
-NOT_REINSTATABLE = ProblemType(409, "NOT_REINSTATABLE", "Not reinstatable")
-NOT_CONTESTABLE = ProblemType(409, "NOT_CONTESTABLE", "Not contestable")
-ALREADY_CONTESTED = ProblemType(409, "ALREADY_CONTESTED", "Already contested")
-CONTEST_TOO_LATE = ProblemType(409, "CONTEST_TOO_LATE", "Too late to contest")
-CONTEST_ANSWERED = ProblemType(409, "CONTEST_ANSWERED", "Contest already answered")
-EMAIL_NOT_REPEATABLE = ProblemType(409, "EMAIL_NOT_REPEATABLE", "Email not repeatable")
-PERSON_ERASED = ProblemType(409, "PERSON_ERASED", "Person erased")
-EXTERNAL_ID_TAKEN = ProblemType(409, "EXTERNAL_ID_TAKEN", "External id taken")
-CONFIRMATION_NEEDED = ProblemType(409, "CONFIRMATION_NEEDED", "Confirmation needed")
-FILES_FULL = ProblemType(409, "FILES_FULL", "No room for more files")
-CLOCK_MOVING = ProblemType(409, "CLOCK_MOVING", "Clock still moving", retry_after_seconds=1)
-CLOCK_LIMIT = ProblemType(409, "CLOCK_LIMIT", "Clock at its end")
-SANDBOX_FULL = ProblemType(409, "SANDBOX_FULL", "Sandbox full")
-LOG_ARCHIVED = ProblemType(409, "LOG_ARCHIVED", "Log in the archive")
-LIMIT_REACHED = ProblemType(409, "LIMIT_REACHED", "Limit reached")
-IDEMPOTENCY_KEY_IN_USE = ProblemType(409, "IDEMPOTENCY_KEY_IN_USE", "Idempotency key in use", 1)
-ACKNOWLEDGMENT_EXPIRED = ProblemType(410, "ACKNOWLEDGMENT_EXPIRED", "Acknowledgment expired")
-PRECONDITION_FAILED = ProblemType(412, "PRECONDITION_FAILED", "Precondition failed")
-PAYLOAD_TOO_LARGE = ProblemType(413, "PAYLOAD_TOO_LARGE", "Payload too large")
-UNSUPPORTED_MEDIA_TYPE = ProblemType(415, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type")
-IDEMPOTENCY_KEY_REUSED = ProblemType(422, "IDEMPOTENCY_KEY_REUSED", "Idempotency key reused")
-PRECONDITION_REQUIRED = ProblemType(428, "PRECONDITION_REQUIRED", "Precondition required")
-THROTTLED = ProblemType(429, "THROTTLED", "Too many requests")
-BACKPRESSURE = ProblemType(429, "BACKPRESSURE", "Too many tasks waiting")
-INTERNAL_ERROR = ProblemType(500, "INTERNAL_ERROR", "Internal error")
-BUSY = ProblemType(503, "BUSY", "Busy", 1)
-UNAVAILABLE = ProblemType(503, "UNAVAILABLE", "Unavailable", 5)
+VALIDATION_ERROR = ProblemType(
+    status=400,
+    code="VALIDATION_ERROR",
+    title="The request is not valid",
+    about="fields or parameters are invalid or unknown",
+    remedy=(
+        "`errors` names each of them, with a code and a reason. Correct them; an "
+        "`Idempotency-Key` can be used again."
+    ),
+    detail="The request has fields or parameters that are not valid.",
+    raised_as=(
+        line.AssigneeNotFound,
+        line.FutureMoment,
+        line.UnknownPlace,
+        line.WebhookUrlRefused,
+        tasks.OutOfRange,
+        "rest_framework.exceptions.ValidationError",
+    ),
+)
+MALFORMED_REQUEST = ProblemType(
+    status=400,
+    code="MALFORMED_REQUEST",
+    title="The request cannot be read",
+    about=(
+        "the body is not JSON, repeats a name, holds characters that cannot be stored, or has "
+        "no length"
+    ),
+    remedy=_CORRECT,
+    raised_as=(
+        "pipeline.api.problems.LengthRequired",
+        "rest_framework.exceptions.ParseError",
+        "django.core.exceptions.BadRequest",
+        "django.core.exceptions.SuspiciousOperation",
+        "django.http.multipartparser.MultiPartParserError",
+    ),
+)
+UNKNOWN_TASK_TYPE = ProblemType(
+    status=400,
+    code="UNKNOWN_TASK_TYPE",
+    about=(
+        "companies cannot start this type or version; `demo.sleep` only if the site has "
+        "enabled it (`DEMO_TASKS`)"
+    ),
+    remedy="`GET /task-types` lists the types that you can start.",
+    raised_as=(tasks.UnknownType,),
+)
+INVALID_PAYLOAD = ProblemType(
+    status=400,
+    code="INVALID_PAYLOAD",
+    about=(
+        "the payload does not fit the type, or contains an id that is not yours; `errors` "
+        "says where"
+    ),
+    remedy="`GET /task-types` has the schema of each type's payload.",
+    raised_as=(tasks.InvalidPayload,),
+)
+INVALID_FILE = ProblemType(
+    status=400,
+    code="INVALID_FILE",
+    about="the beginning of the file is not that of a list of people; `detail` says why",
+    remedy="Send CSV in UTF-8 whose first line names the columns `name` and `email`.",
+    raised_as=(line.ImportFileRefused,),
+)
+INVALID_SCHEDULE = ProblemType(
+    status=400,
+    code="INVALID_SCHEDULE",
+    about=(
+        "the cron expression or time zone is invalid, or has no next time; or planned seats "
+        "are not in the future, change nothing, or would leave the job without seats; or the "
+        "draw by lot is not in the future, or too far ahead"
+    ),
+    remedy="`detail` says which. Cron has five fields; a time zone is like `Europe/Amsterdam`.",
+    raised_as=(line.PlanRefused, line.DrawRefused, tasks.BadSchedule),
+)
+NOT_AUTHENTICATED = ProblemType(
+    status=401,
+    code="NOT_AUTHENTICATED",
+    about="the credential is missing or invalid",
+    remedy="Send `Authorization: Bearer …` with a key that is neither revoked nor expired.",
+    detail="Send a valid credential in the Authorization header.",
+    raised_as=(
+        "pipeline.api.problems.WrongCode",
+        "rest_framework.exceptions.AuthenticationFailed",
+        "rest_framework.exceptions.NotAuthenticated",
+    ),
+)
+PERMISSION_DENIED = ProblemType(
+    status=403,
+    code="PERMISSION_DENIED",
+    about="the object is yours, but this credential is not enough",
+    remedy=(
+        "`detail` names the scope or role that is needed. Each operation in the reference "
+        "says who may call it."
+    ),
+    raised_as=(
+        "rest_framework.exceptions.PermissionDenied",
+        "django.core.exceptions.PermissionDenied",
+    ),
+)
+TYPE_NOT_ALLOWED = ProblemType(
+    status=403,
+    code="TYPE_NOT_ALLOWED",
+    about="an owner has not allowed this key to start this type",
+    remedy="Ask an owner to allow the type, on the page “API keys”.",
+    raised_as=("pipeline.work.start.TypeNotAllowed",),
+)
+NOT_A_SANDBOX = ProblemType(
+    status=403,
+    code="NOT_A_SANDBOX",
+    about="you asked for the clock with a live key; only a sandbox has one that moves",
+    remedy="Use a key of your sandbox, which begins with `nilk_test_`.",
+    raised_as=(line.NotASandbox,),
+)
+NOT_FOUND = ProblemType(
+    status=404,
+    code="NOT_FOUND",
+    about="the object does not exist, or is not yours",
+    remedy=(
+        "Check the id and the credential. Someone else's object looks exactly like a missing one."
+    ),
+    detail="There is nothing here.",
+    raised_as=(
+        line.JobNotFound,
+        line.ApplicationNotFound,
+        line.ApplicantNotFound,
+        line.EmailNotFound,
+        line.ContestNotFound,
+        line.NoSuchMoment,
+        line.StoredFileNotFound,
+        line.ScheduleNotFound,
+        line.TaskTypeNotFound,
+        line.PlannedSeatsNotFound,
+        line.WebhookNotFound,
+        line.WebhookDeliveryNotFound,
+        tasks.TaskNotFound,
+        jobs.ApiKeyNotFound,
+        jobs.CompanyNotFound,
+        "rest_framework.exceptions.NotFound",
+        "django.http.Http404",
+    ),
+)
+METHOD_NOT_ALLOWED = ProblemType(
+    status=405,
+    code="METHOD_NOT_ALLOWED",
+    about="the path exists but does not accept this method",
+    remedy="Use one of the methods in `Allow`.",
+    raised_as=("rest_framework.exceptions.MethodNotAllowed",),
+)
+NOT_ACCEPTABLE = ProblemType(
+    status=406,
+    code="NOT_ACCEPTABLE",
+    about="your `Accept` header rules out JSON, the only format of answers except files",
+    remedy="Send `Accept: application/json`, or leave the header out.",
+    detail="The response is available only as application/json.",
+    raised_as=("rest_framework.exceptions.NotAcceptable",),
+)
+DUPLICATE_SUBMISSION = ProblemType(
+    status=409,
+    code="DUPLICATE_SUBMISSION",
+    about=(
+        "the person already has a live application to this job, or a request with a secret in "
+        "its answer was carried out before"
+    ),
+    remedy="`existing_id` is the id of the application or webhook endpoint.",
+    raised_as=(line.AlreadyApplied, line.WebhookAlreadyMade, line.WebhookAlreadyRotated),
+)
+ALREADY_DECIDED = ProblemType(
+    status=409,
+    code="ALREADY_DECIDED",
+    about="a person applies again by themselves after the company has rejected or hired them",
+    remedy="Submit the person with a company's key, if the company wants that.",
+    raised_as=(line.AlreadyDecided,),
+)
+JOB_NOT_OPEN = ProblemType(
+    status=409,
+    code="JOB_NOT_OPEN",
+    about="the job takes no applications",
+    remedy="A draft or paused job can be opened; a closed one cannot.",
+    raised_as=(line.JobNotOpen,),
+)
+INVALID_TRANSITION = ProblemType(
+    status=409,
+    code="INVALID_TRANSITION",
+    about="the status of the application, job, task or webhook endpoint does not allow this",
+    remedy=_READ,
+    raised_as=(
+        line.IllegalMove,
+        line.IllegalJobMove,
+        line.DecisionTooLate,
+        line.ImportUndoTooLate,
+        line.WebhookOff,
+        tasks.WrongStatus,
+    ),
+)
+NOT_DEFERRABLE = ProblemType(
+    status=409,
+    code="NOT_DEFERRABLE",
+    about=(
+        "`not_before` has passed, is more than 60 days ahead, or was set 20 times for this "
+        "application"
+    ),
+    remedy="`detail` says which. Choose a time within the next 60 days.",
+    raised_as=(line.NotDeferrable,),
+)
+NOT_PASSABLE = ProblemType(
+    status=409,
+    code="NOT_PASSABLE",
+    title="No turn left to pass",
+    about=(
+        "the person has passed as many turns as the job's policy allows (`max_passes`), or "
+        "asked 20 times for this application"
+    ),
+    remedy="`detail` says which. Confirm the seat, wait, or withdraw.",
+    raised_as=(line.NotPassable,),
+)
+NOT_PREACCEPTABLE = ProblemType(
+    status=409,
+    code="NOT_PREACCEPTABLE",
+    title="Cannot accept a seat until then",
+    about=(
+        "`accept_until` has passed, is more than 14 days ahead, or was set 50 times for this "
+        "application"
+    ),
+    remedy="`detail` says which. Choose a time within the next 14 days.",
+    raised_as=(line.NotPreacceptable,),
+)
+NOT_REINSTATABLE = ProblemType(
+    status=409,
+    code="NOT_REINSTATABLE",
+    about=(
+        "the application is waiting or has lapsed, but missed no deadline; or the person was "
+        "erased, or applied again and that application has ended too"
+    ),
+    remedy=_READ,
+    raised_as=(line.NotReinstatable,),
+)
+NOT_CONTESTABLE = ProblemType(
+    status=409,
+    code="NOT_CONTESTABLE",
+    about="the application did not lapse after missed deadlines, and was not removed or rejected",
+    remedy="There is nothing to look at again. A person who has not applied yet can apply.",
+    raised_as=(line.NotContestable,),
+)
+ALREADY_CONTESTED = ProblemType(
+    status=409,
+    code="ALREADY_CONTESTED",
+    about="the company was already asked to look at this end again",
+    remedy="Read the request and its answer. A later end can be contested again.",
+    raised_as=(line.AlreadyContested,),
+)
+CONTEST_TOO_LATE = ProblemType(
+    status=409,
+    code="CONTEST_TOO_LATE",
+    title="Too late to contest",
+    about="the application ended more than 30 days ago",
+    remedy="Write to the company, or apply again if the job is open.",
+    raised_as=(line.ContestTooLate,),
+)
+CONTEST_ANSWERED = ProblemType(
+    status=409,
+    code="CONTEST_ANSWERED",
+    title="Contest already answered",
+    about="this request to look again has already been answered",
+    remedy="Read the answer. It cannot be changed.",
+    raised_as=(line.ContestAnswered,),
+)
+EMAIL_NOT_REPEATABLE = ProblemType(
+    status=409,
+    code="EMAIL_NOT_REPEATABLE",
+    about="the email cannot be sent again; `detail` says why",
+    remedy=_READ,
+    raised_as=(line.EmailNotRepeatable,),
+)
+PERSON_ERASED = ProblemType(
+    status=409,
+    code="PERSON_ERASED",
+    about="the data of the person was erased",
+    remedy=(
+        "Nothing can be attached to the application any more. Erase your own copy of the "
+        "person's data."
+    ),
+    raised_as=(line.PersonErased,),
+)
+EXTERNAL_ID_TAKEN = ProblemType(
+    status=409,
+    code="EXTERNAL_ID_TAKEN",
+    about="another job or application of the company has this `external_id`",
+    remedy="`existing_id` is the id of the object that has it. Nothing was changed.",
+    raised_as=(line.ExternalIdTaken,),
+)
+CONFIRMATION_NEEDED = ProblemType(
+    status=409,
+    code="CONFIRMATION_NEEDED",
+    about='the type is sensitive: send `"confirmed": true`',
+    remedy='Send the request again with `"confirmed": true`, if that is what you want.',
+    raised_as=(tasks.ConfirmationNeeded,),
+)
+FILES_FULL = ProblemType(
+    status=409,
+    code="FILES_FULL",
+    title="No room for more files",
+    about="the company's waiting imports and downloads have reached their limit in bytes",
+    remedy="Wait until imports have ended or files have expired.",
+    raised_as=(line.FilesFull,),
+)
+CLOCK_MOVING = ProblemType(
+    status=409,
+    code="CLOCK_MOVING",
+    title="Clock still moving",
+    about="the sandbox's clock was moved, and deadlines before its time are being settled",
+    remedy=_WAIT,
+    retry_after_seconds=1,
+    raised_as=(line.ClockMoving,),
+)
+CLOCK_LIMIT = ProblemType(
+    status=409,
+    code="CLOCK_LIMIT",
+    title="Clock at its end",
+    about="the sandbox's clock is as far ahead as it can be, or was moved as often as it can be",
+    remedy="Continue without moving it.",
+    raised_as=(line.ClockAtItsEnd, line.TooManyAdvances),
+)
+SANDBOX_FULL = ProblemType(
+    status=409,
+    code="SANDBOX_FULL",
+    about=(
+        "the sandbox has its maximum number of jobs, or the job's log its maximum number of events"
+    ),
+    remedy=(
+        "If it has too many jobs, use one of them again. If a job's log is full, use another job."
+    ),
+    raised_as=(line.SandboxFull,),
+)
+LOG_ARCHIVED = ProblemType(
+    status=409,
+    code="LOG_ARCHIVED",
+    title="Log in the archive",
+    about=(
+        "the job closed long ago, and its log was moved from the database to the archive; or "
+        "the event after which you ask for news was in such a log"
+    ),
+    remedy=(
+        "`detail` says when. Whoever runs the site can put the log back. To read news on, "
+        "begin at the start, without `after`."
+    ),
+    raised_as=(line.LogArchived,),
+)
+LIMIT_REACHED = ProblemType(
+    status=409,
+    code="LIMIT_REACHED",
+    about=(
+        "the company has no room for another schedule or webhook endpoint, the job has its "
+        "maximum number of seat plans, or its draw by lot takes no more people"
+    ),
+    remedy="Delete one that is not needed; apply to the job after its draw.",
+    raised_as=(
+        line.DrawFull,
+        line.DrawFullOfUnverified,
+        line.TooManyAnnotations,
+        line.TooManyPlannedSeats,
+        line.TooManyWebhooks,
+        "pipeline.work.start.TooManySchedules",
+    ),
+)
+IDEMPOTENCY_KEY_IN_USE = ProblemType(
+    status=409,
+    code="IDEMPOTENCY_KEY_IN_USE",
+    about="the first request with this key is still running",
+    remedy=_WAIT,
+    retry_after_seconds=1,
+    raised_as=("pipeline.api.problems.IdempotencyKeyInUse",),
+)
+ACKNOWLEDGMENT_EXPIRED = ProblemType(
+    status=410,
+    code="ACKNOWLEDGMENT_EXPIRED",
+    about=(
+        "the deadline has passed, and the seat went to the next person; also long after, "
+        "until the person gets another offer or the place back"
+    ),
+    remedy="Read the application: it is back on the waitlist, or has ended.",
+    raised_as=(line.AcknowledgmentExpired,),
+)
+PRECONDITION_FAILED = ProblemType(
+    status=412,
+    code="PRECONDITION_FAILED",
+    about="the job has changed since you read it",
+    remedy=(
+        "Read the job again, and send its new `ETag` in `If-Match` if you still want the change."
+    ),
+    raised_as=(line.StaleVersion, "pipeline.api.problems.PreconditionFailed"),
+)
+PAYLOAD_TOO_LARGE = ProblemType(
+    status=413,
+    code="PAYLOAD_TOO_LARGE",
+    about="the body is over one megabyte (a file: 16), or a task's payload over 64 KB",
+    remedy="Send less, or several requests.",
+    raised_as=(tasks.PayloadTooLarge, "pipeline.api.problems.PayloadTooLarge"),
+)
+UNSUPPORTED_MEDIA_TYPE = ProblemType(
+    status=415,
+    code="UNSUPPORTED_MEDIA_TYPE",
+    about="the body is not `application/json` (a file: `text/csv` or a form)",
+    remedy="Send the header `Content-Type`.",
+    raised_as=("rest_framework.exceptions.UnsupportedMediaType",),
+)
+IDEMPOTENCY_KEY_REUSED = ProblemType(
+    status=422,
+    code="IDEMPOTENCY_KEY_REUSED",
+    about="the key was used for another request",
+    remedy="Send a new key for each new action.",
+    raised_as=("pipeline.api.problems.IdempotencyKeyReused",),
+)
+PRECONDITION_REQUIRED = ProblemType(
+    status=428,
+    code="PRECONDITION_REQUIRED",
+    about="the body names `capacity` or `policy`, even unchanged, and there is no `If-Match`",
+    remedy="Read the job, and send its `ETag` in `If-Match`.",
+    raised_as=("pipeline.api.problems.PreconditionRequired",),
+)
+THROTTLED = ProblemType(
+    status=429,
+    code="THROTTLED",
+    title="Too many requests",
+    about="you sent too many requests in a period, or too many at the same time",
+    remedy=_WAIT,
+    raised_as=(
+        line.EmailRepeatedTooSoon,
+        "pipeline.work.start.RateExceeded",
+        "rest_framework.exceptions.Throttled",
+    ),
+)
+BACKPRESSURE = ProblemType(
+    status=429,
+    code="BACKPRESSURE",
+    title="Too many tasks waiting",
+    about="too many tasks are pending; wait for `Retry-After`",
+    remedy=_WAIT,
+    raised_as=("pipeline.work.start.Backlogged",),
+)
+INTERNAL_ERROR = ProblemType(
+    status=500,
+    code="INTERNAL_ERROR",
+    about="something failed on our side; the error is logged under its `request_id`",
+    remedy="Send the request again later. If you report it, include the `request_id`.",
+    detail="Something went wrong on our side. It has been logged under the request's id.",
+)
+BUSY = ProblemType(
+    status=503,
+    code="BUSY",
+    about=(
+        "the job was locked for 3 seconds, or another long log of your company is being read; "
+        "wait for `Retry-After`"
+    ),
+    remedy=_WAIT,
+    detail="Many changes are being made to this job right now. Try again in a moment.",
+    retry_after_seconds=1,
+    raised_as=(line.VerifierBusy, line.LogReadersBusy, line.ReceiptNotReady),
+)
+UNAVAILABLE = ProblemType(
+    status=503,
+    code="UNAVAILABLE",
+    about=(
+        "the database is unavailable or took too long, or too many requests are waiting; wait "
+        "for `Retry-After`"
+    ),
+    remedy=_WAIT,
+    detail="The service cannot reach its database. Try again in a moment.",
+    retry_after_seconds=5,
+    raised_as=("django.db.OperationalError", "django.db.InterfaceError", database.ClusterError),
+)
 # The same to clients, for a different reason.
-TOO_SLOW = ProblemType(503, "UNAVAILABLE", "Unavailable", retry_after_seconds=30)
+TOO_SLOW = replace(
+    UNAVAILABLE,
+    retry_after_seconds=30,
+    detail="The database took too long for this. Request less, or try again later.",
+    raised_as=(),
+)
 
-# Every kind, one per code, in the order of statuses.
+# Every type, also those that clients cannot tell apart.
+DECLARED = [each for each in list(globals().values()) if isinstance(each, ProblemType)]
+RAISED = {error: each for each in DECLARED for error in each.raised_as}
+# One per code, in the order of statuses.
 ALL_PROBLEM_TYPES = sorted(
-    {
-        each.code: each for each in list(globals().values()) if isinstance(each, ProblemType)
-    }.values(),
-    key=lambda kind: (kind.status, kind.code),
+    {each.code: each for each in DECLARED}.values(), key=lambda kind: (kind.status, kind.code)
 )

@@ -1,4 +1,4 @@
-"""Refusals as RFC 9457 problems. One table has the kind of each exception."""
+"""Refusals as RFC 9457 problems, by the table in `pipeline.api.problem_types`."""
 
 from __future__ import annotations
 
@@ -8,72 +8,25 @@ from itertools import islice
 from typing import Any
 
 import psycopg
-from django.core import exceptions as django_errors
-from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest
-from django.http.multipartparser import MultiPartParserError
+from django.db import OperationalError
+from django.http import HttpRequest
+from django.utils.module_loading import import_string
 from rest_framework import exceptions as rest
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
-from jobs.errors import ApiKeyNotFound, CompanyNotFound
 from pipeline.api.problem_types import (
-    ACKNOWLEDGMENT_EXPIRED,
-    ALREADY_CONTESTED,
-    ALREADY_DECIDED,
-    BACKPRESSURE,
     BUSY,
-    CLOCK_LIMIT,
-    CLOCK_MOVING,
-    CONFIRMATION_NEEDED,
-    CONTEST_ANSWERED,
-    CONTEST_TOO_LATE,
-    DUPLICATE_SUBMISSION,
-    EMAIL_NOT_REPEATABLE,
-    EXTERNAL_ID_TAKEN,
-    FILES_FULL,
-    IDEMPOTENCY_KEY_IN_USE,
-    IDEMPOTENCY_KEY_REUSED,
     INTERNAL_ERROR,
-    INVALID_FILE,
-    INVALID_PAYLOAD,
-    INVALID_SCHEDULE,
-    INVALID_TRANSITION,
-    JOB_NOT_OPEN,
-    LIMIT_REACHED,
-    LOG_ARCHIVED,
-    MALFORMED_REQUEST,
-    METHOD_NOT_ALLOWED,
-    NOT_A_SANDBOX,
-    NOT_ACCEPTABLE,
     NOT_AUTHENTICATED,
-    NOT_CONTESTABLE,
-    NOT_DEFERRABLE,
     NOT_FOUND,
-    NOT_PASSABLE,
-    NOT_PREACCEPTABLE,
-    NOT_REINSTATABLE,
-    PAYLOAD_TOO_LARGE,
-    PERMISSION_DENIED,
-    PERSON_ERASED,
-    PRECONDITION_FAILED,
-    PRECONDITION_REQUIRED,
-    SANDBOX_FULL,
-    THROTTLED,
+    RAISED,
     TOO_SLOW,
-    TYPE_NOT_ALLOWED,
-    UNAVAILABLE,
-    UNKNOWN_TASK_TYPE,
-    UNSUPPORTED_MEDIA_TYPE,
-    VALIDATION_ERROR,
     ProblemType,
 )
-from pipeline.database.errors import ClusterError
 from pipeline.domain import errors as line
 from pipeline.domain.errors import WebhookUrlRefused
-from pipeline.work import start as work
 from pipeline.work.start import TaskRequestRefused, TypeNotAllowed, WorkError
-from tasks import errors as tasks
 from tasks.errors import InvalidPayload, OutOfRange, TaskError, UnknownType
 
 logger = logging.getLogger(__name__)
@@ -231,117 +184,10 @@ class IdempotencyKeyInUse(APIException):
 MEDIA_TYPE = "application/problem+json"
 
 
-# The problem type of each exception. A subclass has that of its nearest listed ancestor.
+# The problem type of each exception, with those that the table can only name.
 PROBLEM_TYPES: dict[type[Exception], ProblemType] = {
-    line.JobNotFound: NOT_FOUND,
-    line.ApplicationNotFound: NOT_FOUND,
-    line.ApplicantNotFound: NOT_FOUND,
-    line.EmailNotFound: NOT_FOUND,
-    line.AlreadyApplied: DUPLICATE_SUBMISSION,
-    line.AlreadyDecided: ALREADY_DECIDED,
-    line.ExternalIdTaken: EXTERNAL_ID_TAKEN,
-    line.JobNotOpen: JOB_NOT_OPEN,
-    line.DrawFull: LIMIT_REACHED,
-    line.DrawFullOfUnverified: LIMIT_REACHED,
-    line.IllegalMove: INVALID_TRANSITION,
-    line.IllegalJobMove: INVALID_TRANSITION,
-    line.NotReinstatable: NOT_REINSTATABLE,
-    line.NotDeferrable: NOT_DEFERRABLE,
-    line.NotContestable: NOT_CONTESTABLE,
-    line.AlreadyContested: ALREADY_CONTESTED,
-    line.ContestTooLate: CONTEST_TOO_LATE,
-    line.ContestNotFound: NOT_FOUND,
-    line.ContestAnswered: CONTEST_ANSWERED,
-    line.NotPreacceptable: NOT_PREACCEPTABLE,
-    line.NotPassable: NOT_PASSABLE,
-    line.PersonErased: PERSON_ERASED,
-    line.DecisionTooLate: INVALID_TRANSITION,
-    line.ImportUndoTooLate: INVALID_TRANSITION,
-    line.TooManyAnnotations: LIMIT_REACHED,
-    line.AssigneeNotFound: VALIDATION_ERROR,
-    line.EmailNotRepeatable: EMAIL_NOT_REPEATABLE,
-    line.EmailRepeatedTooSoon: THROTTLED,
-    line.NotASandbox: NOT_A_SANDBOX,
-    line.ClockMoving: CLOCK_MOVING,
-    line.ClockAtItsEnd: CLOCK_LIMIT,
-    line.TooManyAdvances: CLOCK_LIMIT,
-    line.SandboxFull: SANDBOX_FULL,
-    line.AcknowledgmentExpired: ACKNOWLEDGMENT_EXPIRED,
-    line.StaleVersion: PRECONDITION_FAILED,
-    line.NoSuchMoment: NOT_FOUND,
-    line.LogArchived: LOG_ARCHIVED,
-    line.VerifierBusy: BUSY,
-    line.LogReadersBusy: BUSY,
-    line.ReceiptNotReady: BUSY,
-    line.FutureMoment: VALIDATION_ERROR,
-    line.UnknownPlace: VALIDATION_ERROR,
-    line.StoredFileNotFound: NOT_FOUND,
-    line.ImportFileRefused: INVALID_FILE,
-    line.FilesFull: FILES_FULL,
-    line.ScheduleNotFound: NOT_FOUND,
-    line.TaskTypeNotFound: NOT_FOUND,
-    line.PlannedSeatsNotFound: NOT_FOUND,
-    line.PlanRefused: INVALID_SCHEDULE,
-    line.DrawRefused: INVALID_SCHEDULE,
-    line.TooManyPlannedSeats: LIMIT_REACHED,
-    line.WebhookNotFound: NOT_FOUND,
-    line.WebhookDeliveryNotFound: NOT_FOUND,
-    line.WebhookUrlRefused: VALIDATION_ERROR,
-    line.WebhookAlreadyMade: DUPLICATE_SUBMISSION,
-    line.WebhookAlreadyRotated: DUPLICATE_SUBMISSION,
-    line.TooManyWebhooks: LIMIT_REACHED,
-    line.WebhookOff: INVALID_TRANSITION,
-    tasks.TaskNotFound: NOT_FOUND,
-    tasks.UnknownType: UNKNOWN_TASK_TYPE,
-    tasks.InvalidPayload: INVALID_PAYLOAD,
-    tasks.PayloadTooLarge: PAYLOAD_TOO_LARGE,
-    tasks.OutOfRange: VALIDATION_ERROR,
-    tasks.WrongStatus: INVALID_TRANSITION,
-    tasks.ConfirmationNeeded: CONFIRMATION_NEEDED,
-    tasks.BadSchedule: INVALID_SCHEDULE,
-    work.TypeNotAllowed: TYPE_NOT_ALLOWED,
-    work.TooManySchedules: LIMIT_REACHED,
-    work.Backlogged: BACKPRESSURE,
-    work.RateExceeded: THROTTLED,
-    PreconditionFailed: PRECONDITION_FAILED,
-    PreconditionRequired: PRECONDITION_REQUIRED,
-    PayloadTooLarge: PAYLOAD_TOO_LARGE,
-    LengthRequired: MALFORMED_REQUEST,
-    WrongCode: NOT_AUTHENTICATED,
-    ApiKeyNotFound: NOT_FOUND,
-    CompanyNotFound: NOT_FOUND,
-    IdempotencyKeyInUse: IDEMPOTENCY_KEY_IN_USE,
-    IdempotencyKeyReused: IDEMPOTENCY_KEY_REUSED,
-    rest.ValidationError: VALIDATION_ERROR,
-    rest.ParseError: MALFORMED_REQUEST,
-    rest.AuthenticationFailed: NOT_AUTHENTICATED,
-    rest.NotAuthenticated: NOT_AUTHENTICATED,
-    rest.PermissionDenied: PERMISSION_DENIED,
-    rest.NotFound: NOT_FOUND,
-    rest.MethodNotAllowed: METHOD_NOT_ALLOWED,
-    rest.NotAcceptable: NOT_ACCEPTABLE,
-    rest.UnsupportedMediaType: UNSUPPORTED_MEDIA_TYPE,
-    rest.Throttled: THROTTLED,
-    Http404: NOT_FOUND,
-    django_errors.PermissionDenied: PERMISSION_DENIED,
-    django_errors.BadRequest: MALFORMED_REQUEST,
-    django_errors.SuspiciousOperation: MALFORMED_REQUEST,
-    MultiPartParserError: MALFORMED_REQUEST,
-    OperationalError: UNAVAILABLE,
-    InterfaceError: UNAVAILABLE,
-    ClusterError: UNAVAILABLE,
-}
-
-# Details of problems whose exceptions have no text, or none meant for clients.
-_DETAILS = {
-    VALIDATION_ERROR: "The request has fields or parameters that are not valid.",
-    NOT_FOUND: "There is nothing here.",
-    NOT_AUTHENTICATED: "Send a valid credential in the Authorization header.",
-    NOT_ACCEPTABLE: "The response is available only as application/json.",
-    INTERNAL_ERROR: "Something went wrong on our side. It has been logged under the request's id.",
-    BUSY: "Many changes are being made to this job right now. Try again in a moment.",
-    UNAVAILABLE: "The service cannot reach its database. Try again in a moment.",
-    TOO_SLOW: "The database took too long for this. Request less, or try again later.",
+    import_string(error) if isinstance(error, str) else error: kind
+    for error, kind in RAISED.items()
 }
 
 
@@ -421,6 +267,6 @@ def _problem_detail(kind: ProblemType, exc: BaseException | None) -> str:
         return str(exc)
     if isinstance(exc, WrongCode):
         return str(exc.detail)
-    if kind not in _DETAILS and isinstance(exc, rest.APIException):
+    if not kind.detail and isinstance(exc, rest.APIException):
         return str(exc.detail)
-    return _DETAILS.get(kind, f"{kind.title}.")
+    return kind.detail or f"{kind.title}."

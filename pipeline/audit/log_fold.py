@@ -16,7 +16,6 @@ from pipeline.audit.rules import (
     AcceptedWishesFold,
     ContestsFold,
     DrawFold,
-    FoldedWish,
     LostPlacesFold,
     Place,
     PlannedSeatsFold,
@@ -24,17 +23,9 @@ from pipeline.audit.rules import (
     wish_fault,
 )
 from pipeline.domain.contests import CONTESTABLE, OF_CONTESTS
-from pipeline.domain.states import (
-    EVENTS,
-    JOB_MOVES,
-    MOVES,
-    OUTCOMES,
-    UNVERIFIED,
-    VIA_KEY,
-    ActorKind,
-    EventType,
-    Status,
-)
+from pipeline.domain.place import PlaceState
+from pipeline.domain.states import JOB_MOVES, UNVERIFIED, VIA_KEY, ActorKind, EventType, Status
+from pipeline.domain.verbs import EVENTS, KEEPING_STATUS, MOVES, OUTCOMES, WISHED
 from pipeline.line.event_log import GENESIS, chained_log_hash
 from pipeline.models import Event
 from pipeline.selectors.past import PastPlace
@@ -59,20 +50,7 @@ LEGAL = {
 }
 
 # What an applicant can do on a company's own site, through one of its keys.
-_THROUGH_KEYS = frozenset(
-    "ACKNOWLEDGED CONTESTED DEFERRED PASSED PASS_ASKED PREACCEPTED WITHDRAWN".split()
-)
-
-# These change something about an application, and it stays in its status and place.
-_IN_PLACE = (
-    EventType.VERIFIED,
-    EventType.DEADLINE_EXTENDED,
-    EventType.DEFERRED,
-    EventType.PREACCEPTED,
-    EventType.PASS_ASKED,
-    EventType.PLACED,
-    *OF_CONTESTS,
-)
+_THROUGH_KEYS = frozenset(("ACKNOWLEDGED", "CONTESTED", "PASSED", "WITHDRAWN", *WISHED))
 
 # People who come into the line by these stand behind everyone in it.
 _JOINING = frozenset((EventType.APPLIED.value, EventType.DECAYED.value, EventType.PLACED.value))
@@ -200,12 +178,15 @@ class LogFold:
         self._check_origin(event)
         if place is None:
             place = self.places[application_id] = PastPlace(
-                application_id, event.at, after, event.at
+                application_id=application_id,
+                applied_at=event.at,
+                status=after,
+                status_since=event.at,
             )
         self.counts[place.status] -= event.from_status is not None
         self.counts[after] += 1
         stood, misses = (place.ticket, place.tie), place.decay_count
-        held = FoldedWish.of_place(place)
+        held = PlaceState.of(place)
         place.status, place.outcome = after, event.outcome
         place.set_past_state(event.data)
         self._check_verification(event, place, stood)
@@ -214,7 +195,7 @@ class LogFold:
         if wrong := self.lost_places.check(event, place, stood, misses, self.job["policy"]):
             raise BadRow(event.seq, wrong)
         place.deadline_extended = event.event == EventType.DEADLINE_EXTENDED
-        if event.event in _IN_PLACE:
+        if event.event in KEEPING_STATUS:
             return
         place.status_since, place.ended_at = event.at, None
         if after is Status.PENDING_ACKNOWLEDGMENT:
@@ -238,7 +219,7 @@ class LogFold:
         if event.actor_kind != ActorKind.APPLICANT or event.event not in _THROUGH_KEYS:
             raise BadRow(event.seq, f"nobody does {event.event} through the key {key}")
 
-    def _check_wishes(self, event: Event, place: PastPlace, before: FoldedWish) -> None:
+    def _check_wishes(self, event: Event, place: PastPlace, before: PlaceState) -> None:
         wrong = wish_fault(event, place, before) or self.accepted.promotion_fault(event, before)
         if wrong := wrong or pass_fault(event, place, before, self.job["policy"]):
             raise BadRow(event.seq, wrong)

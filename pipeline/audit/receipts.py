@@ -30,6 +30,7 @@ from pipeline.database.instants import one_instant
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.draw import opaque_id_in_draw
 from pipeline.domain.errors import ReceiptNotReady
+from pipeline.domain.place import PLACE
 from pipeline.domain.states import EventType
 from pipeline.line.event_log import logged_time
 from pipeline.line.removed_logs import refuse_removed_log
@@ -42,11 +43,9 @@ AT_ONCE = 2_000
 
 # The part of an event's data that is about the line. Everything else is left out.
 SHOWN = frozenset(
-    "ticket tie decay_count deadline eligible_at not_before verify_by places missed active pending"
-    " passes_used pass_next passed_at"
-    " waiting unverified next_ticket status capacity policy planned_seats_id draw_at seed algorithm"
-    " drawn".split()
-)
+    "places missed active pending waiting unverified next_ticket status capacity policy"
+    " planned_seats_id draw_at seed algorithm drawn".split()
+).union(each.told.name or name for name, each in PLACE.items() if not each.told.is_private)
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
 _DECISIONS = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)

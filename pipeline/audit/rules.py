@@ -6,7 +6,7 @@ Like the rest of the fold, it shares no rule with the code that writes the log.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -26,6 +26,7 @@ from pipeline.domain.contests import (
     ContestReason,
 )
 from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
+from pipeline.domain.place import WISHES, PlaceState
 from pipeline.domain.states import (
     ACCEPT_WITHIN,
     ACCEPTED_UNTIL,
@@ -35,6 +36,7 @@ from pipeline.domain.states import (
     EventType,
     Status,
 )
+from pipeline.domain.verbs import WISHED
 from pipeline.line.event_log import logged_time, parse_logged_time
 from pipeline.models import MOST_TIMES, Contest, Event
 from pipeline.selectors.past import PastPlace
@@ -177,71 +179,47 @@ class ContestsFold:
 # rule with the code that writes the log.
 
 
-class FoldedWish(NamedTuple):
-    """Place of an application, and what keeps it from a seat."""
-
-    ticket: int | None
-    tie: int | None
-    decay_count: int
-    eligible_at: datetime | None
-    not_before: datetime | None
-    accept_until: datetime | None
-    passes_used: int
-    pass_next: bool
-    passed_at: datetime | None
-    acknowledge_by: datetime | None
-
-    @classmethod
-    def of_place(cls, place: PastPlace) -> FoldedWish:
-        """Return the wish at a place as it is now."""
-        return cls(*(getattr(place, name) for name in cls._fields))
-
-
-# The wishes, which leave the place and every miss as they are.
-WISHES = frozenset(("DEFERRED", "PREACCEPTED", "PASS_ASKED"))
-
-# The field that each wish sets, how far ahead at most, and what it is called.
+# How far ahead the time of a wish can be, and what it is called.
 _TIMED = {
-    EventType.DEFERRED.value: ("not_before", DEFER_WITHIN, "defers a turn"),
-    EventType.PREACCEPTED.value: ("accept_until", ACCEPT_WITHIN, "accepts a seat"),
+    EventType.DEFERRED: (DEFER_WITHIN, "defers a turn"),
+    EventType.PREACCEPTED: (ACCEPT_WITHIN, "accepts a seat"),
 }
 
 
-def wish_fault(event: Event, place: PastPlace, before: FoldedWish) -> str:
+def wish_fault(event: Event, place: PastPlace, before: PlaceState) -> str:
     """Name the fault of a wish, or of an event that one forbids; empty if all is well.
 
     A draw by lot changes nothing but the place. `place` is the one after the event.
     """
-    held = FoldedWish.of_place(place)
-    if event.event in _TIMED:
-        return _fault_of_persons_wish(event, place, held, before)
+    held = PlaceState.of(place)
     if event.event in (EventType.PASS_ASKED, EventType.PASSED):
         return ""  # checked by the passes
+    if event.event in WISHED:
+        return _fault_of_persons_wish(event, place, held, before)
     if event.event == EventType.PLACED:
-        placed = before._replace(ticket=place.ticket, tie=place.tie)
+        placed = replace(before, ticket=place.ticket, tie=place.tie)
         return "" if held == placed else "it places someone by lot, and changes more than that"
-    waits = place.status is Status.WAITLIST
-    not_before, accept_until = (before.not_before, before.accept_until) if waits else (None, None)
-    if held.not_before != not_before:
-        return f"{event.event} must not change before when no seat is wanted"
-    if held.accept_until != accept_until:
-        return f"{event.event} must not change until when a seat is accepted in advance"
+    stood = before if place.status is Status.WAITLIST else PlaceState()  # wishes end with the wait
+    for name in WISHES:
+        if name != "pass_next" and getattr(held, name) != getattr(stood, name):
+            return f"{event.event} must not change the wish {name}"
     if before.not_before and place.status.holds_seat and before.not_before > event.at:
         return f"it offers a seat that was not wanted before {before.not_before}"
     return ""
 
 
 def _fault_of_persons_wish(
-    event: Event, place: PastPlace, held: FoldedWish, before: FoldedWish
+    event: Event, place: PastPlace, held: PlaceState, before: PlaceState
 ) -> str:
-    name, within, what = _TIMED[event.event]
+    name = WISHED[EventType(event.event)]
+    within, what = _TIMED.get(EventType(event.event), (None, "has a wish"))
     until = getattr(held, name)
     keeps_pass = before.pass_next and not (until and name == "accept_until")
-    if held != before._replace(**{name: until, "pass_next": keeps_pass}):
+    if held != replace(before, **{"pass_next": keeps_pass, name: until}):
         return f"it {what}, and changes the place or a cool-down"
     if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
         return f"only the person, once verified, {what}"
-    if until and not event.at < until <= event.at + within:
+    if until and within and not event.at < until <= event.at + within:
         return f"it {what} until {until}"
     return ""
 
@@ -270,7 +248,7 @@ class AcceptedWishesFold:
             return "the seat before it was accepted in advance, and this does not confirm it"
         return ""
 
-    def promotion_fault(self, event: Event, before: FoldedWish) -> str:
+    def promotion_fault(self, event: Event, before: PlaceState) -> str:
         """Name the fault of a promotion that contradicts the person's wish. Remembers it."""
         said = parse_logged_time(event.data.get(ACCEPTED_UNTIL))
         if event.event != EventType.PROMOTED:
@@ -288,13 +266,13 @@ class AcceptedWishesFold:
 
 
 def pass_fault(
-    event: Event, place: PastPlace, before: FoldedWish, policy: Mapping[str, Any]
+    event: Event, place: PastPlace, before: PlaceState, policy: Mapping[str, Any]
 ) -> str:
     """Name the fault of a pass, or of an event that one forbids; empty if all is well.
 
     `place` is the one after the event. Rules that are older than passes allow none.
     """
-    held, most = FoldedWish.of_place(place), policy.get("max_passes", 0)
+    held, most = PlaceState.of(place), policy.get("max_passes", 0)
     if event.event == EventType.PASS_ASKED:
         return pass_request_fault(event, place, held, before, most)
     if event.event == EventType.PASSED:
@@ -314,12 +292,12 @@ def pass_fault(
 
 
 def pass_request_fault(
-    event: Event, place: PastPlace, held: FoldedWish, before: FoldedWish, most: int
+    event: Event, place: PastPlace, held: PlaceState, before: PlaceState, most: int
 ) -> str:
     """Name the fault of a person's request to pass the next turn."""
-    kept = before._replace(pass_next=held.pass_next)
+    kept = replace(before, pass_next=held.pass_next)
     if held.pass_next:
-        kept = kept._replace(accept_until=None)
+        kept = replace(kept, accept_until=None)
     if held != kept or held.pass_next == before.pass_next:
         return "it asks to pass a turn, or takes that back, and changes something else, or nothing"
     if event.actor_kind != ActorKind.APPLICANT or not place.is_verified:
@@ -330,11 +308,12 @@ def pass_request_fault(
 
 
 def passed_turn_fault(
-    event: Event, held: FoldedWish, before: FoldedWish, policy: Mapping[str, Any]
+    event: Event, held: PlaceState, before: PlaceState, policy: Mapping[str, Any]
 ) -> str:
     """Name the fault of a turn that is passed."""
     until = event.at + timedelta(seconds=policy["cooldown_seconds"])
-    passed = before._replace(
+    passed = replace(
+        before,
         passes_used=before.passes_used + 1,
         pass_next=False,
         passed_at=event.at,
@@ -355,7 +334,7 @@ def passed_turn_fault(
         return f"it passes an offer after {before.passes_used} passes, and {most} are allowed"
     if before.acknowledge_by is None or before.acknowledge_by <= event.at:
         return "it passes an offer after its deadline"
-    if held != passed._replace(ticket=held.ticket, tie=held.tie):
+    if held != replace(passed, ticket=held.ticket, tie=held.tie):
         return "it passes an offer, and changes more than that"
     return ""
 
@@ -399,7 +378,7 @@ class LostPlacesFold:
             given = (event.cause_seq, place.decay_count, stands, place.eligible_at)
             if given != self._lost.get(who):
                 return "it does not give back the place before the last miss"
-        if event.event in ("DEADLINE_EXTENDED", *WISHES, *OF_CONTESTS):
+        if event.event in ("DEADLINE_EXTENDED", *WISHED, *OF_CONTESTS):
             return ""
         if event.event == EventType.PASSED:
             return self.check_pass(event, place)

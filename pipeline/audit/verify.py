@@ -19,6 +19,7 @@ from pipeline.database.instants import database_now, one_instant
 from pipeline.database.replica import reads_replica, replica_if_current
 from pipeline.database.statement_time import limit_statement_time
 from pipeline.domain.errors import JobNotFound, LogReadersBusy, VerifierBusy
+from pipeline.domain.place import PLACE
 from pipeline.domain.states import Status
 from pipeline.line.event_log import parse_logged_time
 from pipeline.line.removed_logs import refuse_removed_log
@@ -30,11 +31,10 @@ from tasks.advisory_locks import HEAVY_READ_TURN, VERIFY_TURN
 # Comparison of a job's live rows with the sum of its log.
 
 
-COMPARED = (
-    "status outcome decay_count ticket tie eligible_at not_before accept_until verify_by"
-    " passes_used pass_next passed_at"
-    " acknowledge_by deadline_extended applied_at promoted_at acknowledged_at ended_at status_since"
-).split()
+COMPARED = [
+    *("status", "outcome", *PLACE, "deadline_extended"),
+    *("applied_at", "promoted_at", "acknowledged_at", "ended_at", "status_since"),
+]
 
 
 def reconcile(fold: LogFold, job: Job) -> list[str]:

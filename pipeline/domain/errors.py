@@ -1,6 +1,6 @@
 """Refusals by the rules of the line, with their data.
 
-Their HTTP form is in `pipeline.api.problems`.
+Their HTTP form is in `pipeline.api.problem_types`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Statuses of an application, and every legal move between them: one table. Pure.
+"""Statuses, moves and events by their names, and whoever acts. Pure.
 
-`MOVES` drives services, replay, the API and the documentation. Any other move is illegal.
+What belongs to each move is in `pipeline.domain.verbs`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from uuid import UUID
-
-from pipeline.domain.errors import IllegalMove
 
 # The longest time for which someone who waits can ask for no seat.
 DEFER_WITHIN = timedelta(days=60)
@@ -121,98 +119,12 @@ class Move(StrEnum):
     ANSWER_CONTEST = "ANSWER_CONTEST"
 
 
-_NOBODY, _WAIT, _PENDING = None, Status.WAITLIST, Status.PENDING_ACKNOWLEDGMENT
-_ACTIVE, _ENDED = Status.ACTIVE, Status.INACTIVE
-
-MOVES: dict[tuple[Status | None, Move], Status] = {
-    (_NOBODY, Move.SEAT): _ACTIVE,
-    (_NOBODY, Move.OFFER): _PENDING,
-    (_NOBODY, Move.QUEUE): _WAIT,
-    (_WAIT, Move.VERIFY): _WAIT,
-    (_WAIT, Move.EXPIRE): _ENDED,
-    (_WAIT, Move.PROMOTE): _PENDING,
-    (_PENDING, Move.ACKNOWLEDGE): _ACTIVE,
-    (_PENDING, Move.EXTEND): _PENDING,
-    (_PENDING, Move.DECAY): _WAIT,
-    (_PENDING, Move.LAPSE): _ENDED,
-    (_WAIT, Move.REINSTATE): _WAIT,
-    (_ENDED, Move.REINSTATE): _WAIT,
-    (_WAIT, Move.PLACE): _WAIT,
-    (_WAIT, Move.DEFER): _WAIT,
-    (_WAIT, Move.PREACCEPT): _WAIT,
-    (_WAIT, Move.ASK_PASS): _WAIT,
-    (_WAIT, Move.PASS): _WAIT,
-    (_PENDING, Move.PASS): _WAIT,
-    (_WAIT, Move.WITHDRAW): _ENDED,
-    (_PENDING, Move.WITHDRAW): _ENDED,
-    (_ACTIVE, Move.WITHDRAW): _ENDED,
-    (_WAIT, Move.REMOVE): _ENDED,
-    (_PENDING, Move.REMOVE): _ENDED,
-    (_ACTIVE, Move.REMOVE): _ENDED,
-    (_WAIT, Move.REJECT): _ENDED,
-    (_PENDING, Move.REJECT): _ENDED,
-    (_ACTIVE, Move.REJECT): _ENDED,
-    (_ACTIVE, Move.HIRE): _ENDED,
-    (_WAIT, Move.CLOSE_OUT): _ENDED,
-    (_PENDING, Move.CLOSE_OUT): _ENDED,
-    (_ENDED, Move.CONTEST): _ENDED,
-    (_ENDED, Move.ANSWER_CONTEST): _ENDED,
-}
-
-EVENTS: dict[Move, EventType] = {
-    Move.SEAT: EventType.APPLIED,
-    Move.OFFER: EventType.APPLIED,
-    Move.QUEUE: EventType.APPLIED,
-    Move.VERIFY: EventType.VERIFIED,
-    Move.EXPIRE: EventType.LAPSED,
-    Move.PROMOTE: EventType.PROMOTED,
-    Move.ACKNOWLEDGE: EventType.ACKNOWLEDGED,
-    Move.EXTEND: EventType.DEADLINE_EXTENDED,
-    Move.DECAY: EventType.DECAYED,
-    Move.LAPSE: EventType.LAPSED,
-    Move.REINSTATE: EventType.REINSTATED,
-    Move.PLACE: EventType.PLACED,
-    Move.DEFER: EventType.DEFERRED,
-    Move.PREACCEPT: EventType.PREACCEPTED,
-    Move.ASK_PASS: EventType.PASS_ASKED,
-    Move.PASS: EventType.PASSED,
-    Move.WITHDRAW: EventType.WITHDRAWN,
-    Move.REMOVE: EventType.REMOVED,
-    Move.REJECT: EventType.REMOVED,
-    Move.HIRE: EventType.REMOVED,
-    Move.CLOSE_OUT: EventType.CLOSED_OUT,
-    Move.CONTEST: EventType.CONTESTED,
-    Move.ANSWER_CONTEST: EventType.CONTEST_ANSWERED,
-}
-
-OUTCOMES: dict[Move, Outcome] = {
-    Move.EXPIRE: Outcome.LAPSED,
-    Move.LAPSE: Outcome.LAPSED,
-    Move.WITHDRAW: Outcome.WITHDRAWN,
-    Move.REMOVE: Outcome.REMOVED,
-    Move.REJECT: Outcome.REJECTED,
-    Move.HIRE: Outcome.HIRED,
-    Move.CLOSE_OUT: Outcome.JOB_CLOSED,
-}
-
 # The outcomes that a company can choose, and the move of each.
 DECISIONS: dict[Outcome, Move] = {
     Outcome.REMOVED: Move.REMOVE,
     Outcome.REJECTED: Move.REJECT,
     Outcome.HIRED: Move.HIRE,
 }
-
-
-# The moves that an unverified application cannot make, besides those into a seat.
-_OF_VERIFIED = (
-    Move.REINSTATE,
-    Move.DEFER,
-    Move.PREACCEPT,
-    Move.ASK_PASS,
-    Move.PASS,
-    Move.CONTEST,
-    Move.ANSWER_CONTEST,
-)
 
 # Every legal change of a job's own status, and its event.
 JOB_MOVES: dict[tuple[str | None, str], EventType] = {
@@ -223,20 +135,6 @@ JOB_MOVES: dict[tuple[str | None, str], EventType] = {
     ("OPEN", "CLOSED"): EventType.JOB_CLOSED,
     ("PAUSED", "CLOSED"): EventType.JOB_CLOSED,
 }
-
-
-def status_after(status: Status | None, move: Move, *, verified: bool | None = None) -> Status:
-    """Return the status after a move. A status of None means a new application. Raises IllegalMove.
-
-    `verified`: whether the application is verified. Unverified ones get no seat, so they cannot
-    miss, defer, accept, pass or contest one, and only they can be verified.
-    """
-    to = MOVES.get((status, move))
-    of_unverified = move in (Move.VERIFY, Move.EXPIRE)
-    of_verified = to is not None and (to.holds_seat or move in _OF_VERIFIED)
-    if to is None or (verified and of_unverified) or (verified is False and of_verified):
-        raise IllegalMove(status=status, move=move)
-    return to
 
 
 class ActorKind(StrEnum):

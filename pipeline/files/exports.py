@@ -21,6 +21,7 @@ from applicants.models import ERASED
 from jobs.models import Job
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import FilesFull, JobNotFound, LogArchived, StoredFileNotFound
+from pipeline.domain.place import TOLD
 from pipeline.files.stored import FileWriter, remove_written_files
 from pipeline.line.event_log import exported_log_row, logged_time
 from pipeline.line.removed_logs import refuse_removed_log, refuse_removed_log_of
@@ -59,13 +60,10 @@ APPLICATION_COLUMNS = (
     "decay_count",
     "note",
     "external_id",
-    "not_before",
-    "accept_until",
-    "passes_used",
-    "pass_next",
+    *TOLD,
 )
 
-_APPLICATIONS = """
+_APPLICATIONS = f"""
 SELECT a.id, a.applicant_id, a.name,
        CASE WHEN NOT starts_with(person.email, %(erased)s) THEN person.email END,
        a.status, a.verify_by IS NULL, a.outcome,
@@ -75,8 +73,8 @@ SELECT a.id, a.applicant_id, a.name,
            OVER (PARTITION BY a.status ORDER BY a.ticket, a.tie) END,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
        a.eligible_at, a.ended_at, last.policy_version, note.text,
-       a.decay_count, note.text, attached.external_id, a.not_before,
-       a.accept_until, a.passes_used, a.pass_next
+       a.decay_count, note.text, attached.external_id,
+       {", ".join(f"a.{name}" for name in TOLD)}
 FROM pipeline_application a
 JOIN applicants_applicant person ON person.id = a.applicant_id
 LEFT JOIN LATERAL (
@@ -90,7 +88,7 @@ LEFT JOIN LATERAL (
 LEFT JOIN pipeline_applicationreference attached ON attached.application_id = a.id
 WHERE a.job_id = %(job)s
 ORDER BY a.applied_at, a.id
-"""
+"""  # noqa: S608  columns that stand in the code
 
 
 def exported_rows_of_applications(job_id: UUID) -> Iterator[tuple[Any, ...]]:

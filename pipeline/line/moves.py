@@ -12,11 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from jobs.models import JobStatus
+from pipeline.domain.place import LOGGED, WISHES
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
-    EVENTS,
-    OUTCOMES,
     SYSTEM,
     TIME_ZONE,
     VIA_KEY,
@@ -24,8 +23,8 @@ from pipeline.domain.states import (
     EventType,
     Move,
     Status,
-    status_after,
 )
+from pipeline.domain.verbs import EVENTS, KEEPING_STATUS, OUTCOMES, status_after
 from pipeline.line.event_log import LogEntry, logged_time
 from pipeline.line.locked_job import LockedJob
 from pipeline.models import Application
@@ -34,16 +33,9 @@ from pipeline.models import Application
 # order is (ticket, tie), given under the job's lock. Only a draw by lot gives everyone a new one.
 
 
-_IN_PLACE = (
-    Move.VERIFY,
-    Move.REINSTATE,
-    Move.DEFER,
-    Move.PREACCEPT,
-    Move.ASK_PASS,
-    Move.PLACE,
-    Move.CONTEST,
-    Move.ANSWER_CONTEST,
-)
+_IN_PLACE = {move for move, event in EVENTS.items() if event in KEEPING_STATUS}
+_IN_PLACE |= {Move.REINSTATE}
+_IN_PLACE -= {Move.EXTEND}
 
 
 def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
@@ -59,7 +51,8 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     application.pass_next = False
     if move is not Move.PASS:
         application.ticket = application.tie = None
-        application.not_before = application.accept_until = None
+        for wish in WISHES.values():
+            setattr(application, wish.name, wish.blank)
     if move is Move.EXTEND:
         application.deadline_extended = True
         return
@@ -109,20 +102,12 @@ def ticket_as_effect(job: LockedJob, misses: int) -> tuple[int, int]:
 
 def effects_for_replay(application: Application) -> dict[str, Any]:
     """Return an application's data for the log after a move: everything that replay needs."""
-    known = {
-        "decay_count": application.decay_count,
-        "ticket": application.ticket,
-        "tie": application.tie,
-        "deadline": application.acknowledge_by and logged_time(application.acknowledge_by),
-        "eligible_at": application.eligible_at and logged_time(application.eligible_at),
-        "not_before": application.not_before and logged_time(application.not_before),
-        "accept_until": application.accept_until and logged_time(application.accept_until),
-        "passes_used": application.passes_used or None,
-        "pass_next": application.pass_next or None,
-        "passed_at": application.passed_at and logged_time(application.passed_at),
-        "verify_by": application.verify_by and logged_time(application.verify_by),
-    }
-    return {name: value for name, value in known.items() if value is not None}
+    known: dict[str, Any] = {}
+    for name, logged, is_time, blank in LOGGED:
+        value = getattr(application, name)
+        if value != blank:
+            known[logged] = logged_time(value) if is_time else value
+    return known
 
 
 _COUNTERS = {

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from applicants.codes import kept_code_of
 from applicants.models import Applicant, ApplicantToken
+from pipeline.domain.place import TOLD
 from pipeline.models import Application, Email, Event, RemovedLog
 from pipeline.selectors.review import annotations_of, contest_texts_of_applications
 from pipeline.wording.sentences import Reader, sentence
@@ -54,10 +55,6 @@ def my_data_about(applicant: Applicant) -> dict[str, Any]:
             "last_code": kept_code_of(applicant.email),
         },
     }
-
-
-# What is shown of an application under its own name.
-_AS_THEY_ARE = ("not_before", "passes_used", "pass_next", "ended_at")
 
 
 def _my_data_of_events(theirs: QuerySet[Application]) -> dict[UUID | None, list[dict[str, Any]]]:
@@ -108,8 +105,8 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "acknowledge_by": row.acknowledge_by,
             "acknowledged_at": row.acknowledged_at,
             "eligible_at": row.eligible_at,
-            "accept_until": row.accept_until,
-            **{name: getattr(row, name) for name in _AS_THEY_ARE},
+            **{name: getattr(row, name) for name in TOLD},
+            "ended_at": row.ended_at,
             "asked_to_look_again": written.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person(),
             "emails": emails.get(row.id, []),

@@ -14,7 +14,8 @@ from django.db.models.functions import Now
 from jobs.models import Job
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import ClockMoving, DecisionTooLate, JobNotFound, LineError
-from pipeline.domain.states import DECISIONS, MOVES, Actor, ActorKind, Outcome, Reason, Status
+from pipeline.domain.states import DECISIONS, Actor, ActorKind, Outcome, Reason, Status
+from pipeline.domain.verbs import MOVES
 from pipeline.line.write import committed
 from pipeline.models import Application, DecisionItem, PendingDecision
 from pipeline.services.leaving import remove

@@ -16,17 +16,17 @@ from django.db import connection
 
 from jobs.models import Job
 from pipeline.domain.errors import FutureMoment, JobNotFound, NoSuchMoment
+from pipeline.domain.place import LOGGED, PlaceState
 from pipeline.domain.states import DRAW_AT, EventType, Status
+from pipeline.domain.verbs import KEEPING_STATUS
 from pipeline.line.event_log import parse_logged_time
 from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.models import Event
 
 # The aggregates over all events of one application, besides its last event.
-_TIMES = """
+_TIMES = f"""
     min(at) AS applied_at,
-    max(at) FILTER (WHERE event NOT IN (
-        'DEADLINE_EXTENDED', 'VERIFIED', 'DEFERRED', 'PREACCEPTED', 'PASS_ASKED', 'PLACED',
-        'CONTESTED', 'CONTEST_ANSWERED'))
+    max(at) FILTER (WHERE event NOT IN ({", ".join(f"'{each}'" for each in KEEPING_STATUS)}))
         AS status_since,
     max(at) FILTER (WHERE to_status = 'PENDING_ACKNOWLEDGMENT' AND event <> 'DEADLINE_EXTENDED')
         AS promoted_at,
@@ -237,8 +237,8 @@ MOST_COMPARED = 50_000
 CHANGES_SHOWN = 20
 
 
-@dataclass(slots=True)
-class PastPlace:
+@dataclass(slots=True, kw_only=True)
+class PastPlace(PlaceState):
     """Place of one application. `position`: 1 is the next in line.
 
     It is None outside the waitlist, for unverified applications, and before a draw by lot.
@@ -249,17 +249,6 @@ class PastPlace:
     status: Status
     status_since: datetime
     outcome: str | None = None
-    decay_count: int = 0
-    ticket: int | None = None
-    tie: int | None = None
-    eligible_at: datetime | None = None
-    not_before: datetime | None = None
-    accept_until: datetime | None = None
-    passes_used: int = 0
-    pass_next: bool = False
-    passed_at: datetime | None = None
-    verify_by: datetime | None = None
-    acknowledge_by: datetime | None = None
     deadline_extended: bool = False
     promoted_at: datetime | None = None
     acknowledged_at: datetime | None = None
@@ -268,16 +257,10 @@ class PastPlace:
 
     def set_past_state(self, data: dict[str, Any]) -> None:
         """Take over an application's values from an event's data."""
-        self.decay_count = data["decay_count"]
-        self.ticket, self.tie = data.get("ticket"), data.get("tie")
-        self.acknowledge_by = parse_logged_time(data.get("deadline"))
-        self.eligible_at = parse_logged_time(data.get("eligible_at"))
-        self.not_before = parse_logged_time(data.get("not_before"))
-        self.accept_until = parse_logged_time(data.get("accept_until"))
-        self.passes_used = data.get("passes_used", 0)
-        self.pass_next = data.get("pass_next", False)
-        self.passed_at = parse_logged_time(data.get("passed_at"))
-        self.verify_by = parse_logged_time(data.get("verify_by"))
+        for name, logged, is_time, blank in LOGGED:
+            value = data.get(logged, blank)
+            setattr(self, name, parse_logged_time(value) if is_time else value)
+        self.decay_count = data["decay_count"]  # in every event
 
     @property
     def is_verified(self) -> bool:
@@ -460,7 +443,12 @@ def past_seq_at(job_id: UUID, as_of: datetime) -> int:
 def _past_place_of(row: Any) -> PastPlace:
     """Make a place from the columns that every statement here selects."""
     application_id, status, extended, data, applied_at, since, promoted_at, acknowledged_at = row
-    place = PastPlace(application_id, applied_at, Status(status), since)
+    place = PastPlace(
+        application_id=application_id,
+        applied_at=applied_at,
+        status=Status(status),
+        status_since=since,
+    )
     place.set_past_state(json.loads(data))  # a raw cursor returns jsonb as text
     place.promoted_at, place.acknowledged_at = promoted_at, acknowledged_at
     place.deadline_extended = extended

@@ -14,8 +14,9 @@ from django.db.models import F, Q, QuerySet
 from jobs.models import MAX_CAPACITY, ApiKey, User
 from pipeline.domain.contests import OF_CONTESTS
 from pipeline.domain.states import EventType
+from pipeline.domain.verbs import OF_APPLICATIONS, WISHED
 from pipeline.line.removed_logs import refuse_removed_log
-from pipeline.models import Application, ApplicationRow, Event, RemovedLog
+from pipeline.models import FOUND_BY_KIND, Application, ApplicationRow, Event, RemovedLog
 from pipeline.selectors.pages import Page
 from pipeline.wording.english import isolated
 from pipeline.wording.status import PlaceChange
@@ -27,30 +28,6 @@ from pipeline.wording.status import PlaceChange
 TIMELINE_SHOWN = 50
 # Limit up to which the effects of closing a job are counted. Other events never have more.
 MOST_COUNTED = 10_000
-
-# The kinds in the index `event_recent`, which omits the most frequent ones.
-FOUND_BY_KIND = [
-    EventType.VERIFIED,
-    EventType.PROMOTED,
-    EventType.ACKNOWLEDGED,
-    EventType.DEADLINE_EXTENDED,
-    EventType.DECAYED,
-    EventType.LAPSED,
-    EventType.REINSTATED,
-    EventType.DEFERRED,
-    EventType.WITHDRAWN,
-    EventType.REMOVED,
-    *OF_CONTESTS,
-]
-ON_APPLICATIONS = [
-    EventType.APPLIED,
-    *FOUND_BY_KIND,
-    EventType.PREACCEPTED,
-    EventType.PASS_ASKED,
-    EventType.PASSED,
-    EventType.PLACED,
-    EventType.CLOSED_OUT,
-]
 
 
 @dataclass(slots=True)
@@ -223,7 +200,7 @@ def _event_trees_of_kind(
             last = earlier.values_list("at", flat=True).first()
             events = events.filter(at__lte=last) if last else events.none()
         return events.order_by("-at", "-seq")  # `at` never decreases, so the order is that of `seq`
-    if kind not in ON_APPLICATIONS:
+    if kind not in OF_APPLICATIONS:
         return events.filter(application_id=None)
     closing = _closing_tree_root(job_id)
     if kind is EventType.CLOSED_OUT:
@@ -411,8 +388,7 @@ LEFT JOIN LATERAL (
       AND before.to_status = 'WAITLIST'
     ORDER BY before.seq DESC LIMIT 1
 ) stood ON recent.from_status = 'WAITLIST'
-WHERE recent.event NOT IN (
-      'DEFERRED', 'PREACCEPTED', 'PASS_ASKED', 'CONTESTED', 'CONTEST_ANSWERED')
+WHERE recent.event <> ALL(%(in_place)s::text[])
   AND (recent.application_id = %(application)s
    OR (recent.event NOT IN ('REINSTATED', 'PASSED')
        AND (stood.ticket, stood.tie) < (%(ticket)s, %(tie)s))
@@ -457,6 +433,7 @@ def last_change_of_position(
         "ticket": application.ticket,
         "tie": application.tie,
         "most": LOOKED_AT,
+        "in_place": [*WISHED, *OF_CONTESTS],
     }
     with connection.cursor() as cursor:
         cursor.execute(_READ, values)

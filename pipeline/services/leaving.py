@@ -18,8 +18,8 @@ from pipeline.domain.states import (
     Reason,
     ReinstatementReason,
     Status,
-    status_after,
 )
+from pipeline.domain.verbs import status_after
 from pipeline.line.lock import line_transaction, lock_job_of
 from pipeline.line.misses import give_missed_place_back, read_last_miss
 from pipeline.line.moves import make_move

@@ -14,17 +14,11 @@ from pipeline.domain.errors import (
     NotPassable,
     NotPreacceptable,
 )
-from pipeline.domain.states import (
-    ACCEPT_WITHIN,
-    DEFER_WITHIN,
-    Actor,
-    EventType,
-    Move,
-    Status,
-    status_after,
-)
+from pipeline.domain.states import ACCEPT_WITHIN, DEFER_WITHIN, Actor, EventType, Move, Status
+from pipeline.domain.verbs import WISHED, status_after
 from pipeline.line.admission import offer_free_seat_on_admission
 from pipeline.line.lock import line_transaction, lock_job_of
+from pipeline.line.locked_job import LockedJob
 from pipeline.line.misses import has_just_missed, read_place_before_offer
 from pipeline.line.moves import make_move
 from pipeline.line.settle import fill_seats, settle_due
@@ -88,6 +82,27 @@ def extend_deadline(
     return application
 
 
+# Wishes of a person on the waitlist. They keep the place.
+
+
+def _lock_to_wish(application_id: UUID, move: Move) -> tuple[LockedJob, Application]:
+    """Lock a job for a wish of a person. Raises IllegalMove, ApplicationNotFound."""
+    job = lock_job_of(application_id)
+    settle_due(job)
+    application = job.application(application_id)
+    status = Status(application.status)
+    status_after(status, move, verified=application.is_verified)
+    if job.status is JobStatus.CLOSED:
+        raise IllegalMove(status=status, move=move)
+    return job, application
+
+
+def _count_wishes(application: Application, event: EventType) -> int:
+    """Count how often a person has wished this for an application, without taking it back."""
+    own = Event.objects.filter(application_id=application.id, event=event)
+    return own.filter(data__has_key=WISHED[event]).count()
+
+
 # Deferral: a person on the waitlist asks for no seat before a time, and keeps their place.
 
 
@@ -105,13 +120,7 @@ def defer(*, application_id: UUID, not_before: datetime | None, actor: Actor) ->
     IllegalMove if the person does not wait, is not verified or the job is closed;
     ApplicationNotFound.
     """
-    job = lock_job_of(application_id)
-    settle_due(job)
-    application = job.application(application_id)
-    status = Status(application.status)
-    status_after(status, Move.DEFER, verified=application.is_verified)
-    if job.status is JobStatus.CLOSED:
-        raise IllegalMove(status=status, move=Move.DEFER)
+    job, application = _lock_to_wish(application_id, Move.DEFER)
     if application.not_before == not_before:
         return application
     if not_before:
@@ -119,8 +128,7 @@ def defer(*, application_id: UUID, not_before: datetime | None, actor: Actor) ->
             raise NotDeferrable(why="This time has passed. Choose a later one.")
         if not_before > job.now + DEFER_WITHIN:
             raise NotDeferrable(why=f"Choose a time in the next {DEFER_WITHIN.days} days.")
-        own = Event.objects.filter(application_id=application.id, event=EventType.DEFERRED)
-        if own.filter(data__has_key="not_before").count() >= MOST_DEFERRALS:
+        if _count_wishes(application, EventType.DEFERRED) >= MOST_DEFERRALS:
             raise NotDeferrable(
                 why=f"You have already set a time {MOST_DEFERRALS} times for one application."
             )
@@ -147,13 +155,7 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
     if the time is not ahead or more than ACCEPT_WITHIN away, or was set too often; IllegalMove if
     the person does not wait, is not verified or the job is closed; ApplicationNotFound.
     """
-    job = lock_job_of(application_id)
-    settle_due(job)
-    application = job.application(application_id)
-    status = Status(application.status)
-    status_after(status, Move.PREACCEPT, verified=application.is_verified)
-    if job.status is JobStatus.CLOSED:
-        raise IllegalMove(status=status, move=Move.PREACCEPT)
+    job, application = _lock_to_wish(application_id, Move.PREACCEPT)
     if accept_until and accept_until <= job.now:
         raise NotPreacceptable(why="This time has passed. Choose a later one.")
     stands = application.accept_until if (application.accept_until or job.now) > job.now else None
@@ -162,8 +164,7 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
     if accept_until:
         if accept_until > job.now + ACCEPT_WITHIN:
             raise NotPreacceptable(why=f"Choose a time in the next {ACCEPT_WITHIN.days} days.")
-        own = Event.objects.filter(application_id=application.id, event=EventType.PREACCEPTED)
-        if own.filter(data__has_key="accept_until").count() >= MOST_PREACCEPTANCES:
+        if _count_wishes(application, EventType.PREACCEPTED) >= MOST_PREACCEPTANCES:
             raise NotPreacceptable(
                 why=f"You have already done this {MOST_PREACCEPTANCES} times, which is the limit."
             )
@@ -236,19 +237,12 @@ def pass_next(*, application_id: UUID, wanted: bool, actor: Actor) -> Applicatio
     job allows no more passes, or it was asked too often; IllegalMove if the person does not wait,
     is not verified or the job is closed; ApplicationNotFound.
     """
-    job = lock_job_of(application_id)
-    settle_due(job)
-    application = job.application(application_id)
-    status = Status(application.status)
-    status_after(status, Move.ASK_PASS, verified=application.is_verified)
-    if job.status is JobStatus.CLOSED:
-        raise IllegalMove(status=status, move=Move.ASK_PASS)
+    job, application = _lock_to_wish(application_id, Move.ASK_PASS)
     if application.pass_next == wanted:
         return application
     if wanted:
         refuse_pass_beyond_limit(application, job.policy.max_passes)
-        own = Event.objects.filter(application_id=application.id, event=EventType.PASS_ASKED)
-        if own.filter(data__has_key="pass_next").count() >= MOST_ASKED:
+        if _count_wishes(application, EventType.PASS_ASKED) >= MOST_ASKED:
             raise NotPassable(why=f"You have already asked {MOST_ASKED} times, which is the limit.")
         application.accept_until = None
     application.pass_next = wanted

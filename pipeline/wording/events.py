@@ -6,8 +6,10 @@ from typing import Any, NamedTuple, Protocol
 
 from jobs.models import JobStatus
 from pipeline.domain.contests import REASONS_OF, ContestAnswer, ContestReason
+from pipeline.domain.events import EventWords
 from pipeline.domain.states import (
     CHOSEN_REASONS,
+    UNVERIFIED,
     VIA_KEY,
     ActorKind,
     EventType,
@@ -16,6 +18,7 @@ from pipeline.domain.states import (
     ReinstatementReason,
     Status,
 )
+from pipeline.domain.verbs import DECLARED, TAKEN_BACK
 from pipeline.wording.english import capitalized
 
 
@@ -105,43 +108,6 @@ def reinstatement_reason_choices() -> list[tuple[str, str]]:
     ]
 
 
-# Sentences about what people want of their turn. Pure.
-
-
-# The name in an event's data of the time before which the person wants no seat.
-NOT_BEFORE = "not_before"
-# The name of the time until which the person accepts a seat in advance.
-ACCEPT_UNTIL = "accept_until"
-# The name of the wish to pass the next turn.
-PASS_NEXT = "pass_next"  # noqa: S105
-
-WISH_SENTENCES: dict[tuple[EventType, str | None], str] = {
-    (EventType.DEFERRED, NOT_BEFORE): (
-        "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
-        "that open earlier go to people behind."
-    ),
-    (EventType.DEFERRED, None): "{They} can be offered a seat at any time again.",
-    (EventType.PREACCEPTED, ACCEPT_UNTIL): (
-        "{They} said yes in advance: a seat that opens for {they} before {accept_until} is "
-        "confirmed at once. The place in line stays the same."
-    ),
-    (EventType.PREACCEPTED, None): (
-        "{They} took back {own} yes in advance. {They} will be asked to confirm a seat."
-    ),
-    (EventType.PASS_ASKED, PASS_NEXT): (
-        "{They} asked to pass {own} next turn. When it comes, the seat goes to the next in line, "
-        "and the place in line stays the same."
-    ),
-    (EventType.PASS_ASKED, None): (
-        "{They} took back {own} wish to pass the next turn. {They} will be offered a seat then."
-    ),
-    (EventType.PASSED, None): (
-        "{They} passed {own} turn and did not take the seat. This does not count as a miss, "
-        "and the place in line stays the same.{cooldown}"
-    ),
-}
-
-
 # Labels and titles of events, outcomes, statuses, reasons and actors, one table each. Pure. Full
 # sentences about events are in `sentences`; the words for background tasks in `task_words`.
 
@@ -151,15 +117,6 @@ class StatusWords(NamedTuple):
 
     label: str
     tone: str = "plain"
-
-
-class EventWords(NamedTuple):
-    """Titles of an event, one for each kind of reader, and its tone."""
-
-    tone: str
-    log: str  # in a job's history, after the person's name; a job event has no name before it
-    company: str = ""  # on the company's page of one application
-    applicant: str = ""  # on the applicant's own page
 
 
 class DecisionWords(NamedTuple):
@@ -195,123 +152,11 @@ STATUS_WORDS: dict[str, StatusWords] = {
     JobStatus.CLOSED: StatusWords("Closed"),
 }
 
-EVENT_WORDS: dict[EventType | Outcome, EventWords] = {
-    EventType.APPLIED: EventWords("wait", "applied", "Applied", "Applied"),
-    EventType.VERIFIED: EventWords(
-        "wait", "verified the email address", "Verified the address", "Email address verified"
-    ),
-    EventType.PROMOTED: EventWords(
-        "warn", "was promoted", "Promoted: a seat was offered", "A seat was offered"
-    ),
-    EventType.ACKNOWLEDGED: EventWords(
-        "good", "confirmed the seat", "Confirmed the seat", "Seat confirmed"
-    ),
-    EventType.DEADLINE_EXTENDED: EventWords(
-        "warn", "was given more time", "Got more time", "More time"
-    ),
-    EventType.DECAYED: EventWords(
-        "bad", "missed the deadline", "Missed the deadline", "Deadline missed"
-    ),
-    EventType.LAPSED: EventWords(
-        "bad",
-        "missed too many deadlines",
-        "Missed too many deadlines",
-        "Ended: too many deadlines missed",
-    ),
-    EventType.REINSTATED: EventWords(
-        "good",
-        "got their place back",
-        "Got their place back",
-        "Your place was given back",
-    ),
-    EventType.PLACED: EventWords(
-        "plain", "was placed by the draw", "Placed by the draw", "The order was drawn"
-    ),
-    EventType.DEFERRED: EventWords(
-        "wait", "chose when to be asked", "Chose when to be asked", "You chose when to be asked"
-    ),
-    EventType.PREACCEPTED: EventWords(
-        "wait", "answered in advance", "Answered in advance", "You answered in advance"
-    ),
-    EventType.PASS_ASKED: EventWords(
-        "wait", "asked to pass a turn", "Asked to pass a turn", "You asked to pass a turn"
-    ),
-    EventType.PASSED: EventWords("wait", "passed a turn", "Passed a turn", "You passed your turn"),
-    EventType.WITHDRAWN: EventWords("plain", "withdrew", "Withdrew", "Withdrawn"),
-    EventType.REMOVED: EventWords("plain", "was removed", "Removed", "Removed by the company"),
-    Outcome.REJECTED: EventWords("bad", "was rejected", "Rejected", "Not selected"),
-    Outcome.HIRED: EventWords("good", "was hired", "Hired", "Hired"),
-    EventType.CLOSED_OUT: EventWords(
-        "plain",
-        "was released: the job has closed",
-        "Released: the job was closed",
-        "Job closed",
-    ),
-    EventType.CONTESTED: EventWords(
-        "wait", "asked to look again", "Asked you to look again", "You asked to look again"
-    ),
-    EventType.CONTEST_ANSWERED: EventWords(
-        "plain", "was answered: look again", "Answered: look again", "The company looked again"
-    ),
-    EventType.JOB_CREATED: EventWords("plain", "Job created"),
-    EventType.JOB_OPENED: EventWords("good", "Job opened"),
-    EventType.JOB_PAUSED: EventWords("warn", "Job paused"),
-    EventType.JOB_RESUMED: EventWords("good", "Job resumed"),
-    EventType.JOB_CLOSED: EventWords("plain", "Job closed"),
-    EventType.CAPACITY_CHANGED: EventWords("plain", "Number of seats changed"),
-    EventType.POLICY_CHANGED: EventWords("plain", "Rules changed"),
-    EventType.CLOCK_ADVANCED: EventWords("plain", "Clock moved forward"),
-    EventType.DRAWN: EventWords("good", "Order drawn by lot"),
-}
-
-# The words for LAPSED when nobody proved the email address.
-UNVERIFIED_WORDS = EventWords(
-    "plain",
-    "was not verified in time",
-    "Ended: the address was not verified",
-    "Ended: the address was not verified",
-)
-
-# The words for PASS_ASKED when the person took the wish back.
-NO_PASS_WORDS = EventWords(
-    "wait",
-    "took back the wish to pass",
-    "Took back the wish to pass",
-    "You took back your wish to pass",
-)
-
 # The choices of a filter by type of event. JOB_CREATED is missing: it is always the first event.
 EVENT_FILTERS: dict[EventType, str] = {
-    EventType.APPLIED: "Applied",
-    EventType.VERIFIED: "Verified the address",
-    EventType.PROMOTED: "Promoted",
-    EventType.ACKNOWLEDGED: "Confirmed",
-    EventType.DEADLINE_EXTENDED: "Deadline extended",
-    EventType.DECAYED: "Missed the deadline",
-    EventType.LAPSED: "Lapsed",
-    EventType.REINSTATED: "Got their place back",
-    EventType.PLACED: "Placed by the draw",
-    EventType.DEFERRED: "Chose a time",
-    EventType.PREACCEPTED: "Answered in advance",
-    EventType.PASS_ASKED: "Asked to pass a turn",
-    EventType.PASSED: "Passed a turn",
-    EventType.WITHDRAWN: "Withdrew",
-    EventType.REMOVED: "Removed, rejected or hired",
-    EventType.CLOSED_OUT: "Released when the job closed",
-    EventType.CONTESTED: "Asked to look again",
-    EventType.CONTEST_ANSWERED: "Answered: look again",
-} | {
-    event: EVENT_WORDS[event].log
-    for event in (
-        EventType.JOB_OPENED,
-        EventType.JOB_PAUSED,
-        EventType.JOB_RESUMED,
-        EventType.JOB_CLOSED,
-        EventType.CAPACITY_CHANGED,
-        EventType.POLICY_CHANGED,
-        EventType.CLOCK_ADVANCED,
-        EventType.DRAWN,
-    )
+    event: each.filtered or each.words.company or each.words.log
+    for event, each in DECLARED.items()
+    if event is not EventType.JOB_CREATED
 }
 
 # The decisions of a company, in the order of the buttons.
@@ -367,15 +212,14 @@ UNFILLED_SEATS: dict[JobStatus, str] = {
 
 
 def words_of_event(event: Loggable) -> EventWords:
-    """Return the words of a log event. A removal has those of its outcome."""
-    kind = EventType(event.event)
-    if kind is EventType.LAPSED and event.from_status == Status.WAITLIST:
-        return UNVERIFIED_WORDS
-    if kind is EventType.PASS_ASKED and PASS_NEXT not in event.data:
-        return NO_PASS_WORDS
-    if kind is EventType.REMOVED and event.outcome:
-        return EVENT_WORDS[Outcome(event.outcome)]
-    return EVENT_WORDS[kind]
+    """Return the words of a log event, by its outcome or its wish if these differ."""
+    declared = DECLARED[EventType(event.event)]
+    what: str | None = event.outcome
+    if declared.wish and declared.wish not in event.data:
+        what = TAKEN_BACK
+    elif event.event == EventType.LAPSED and event.from_status == Status.WAITLIST:
+        what = UNVERIFIED
+    return declared.titles(what)
 
 
 def reason_word_choices() -> list[tuple[str, str]]:

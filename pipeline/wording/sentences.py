@@ -12,7 +12,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any, Protocol
 
-from pipeline.domain.contests import ANSWER, ANSWER_BY, ContestAnswer
+from pipeline.domain.contests import ANSWER, ANSWER_BY
+from pipeline.domain.events import What
+from pipeline.domain.place import TIMED_WISHES, WISHES
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
@@ -22,10 +24,9 @@ from pipeline.domain.states import (
     VIA_KEY,
     ActorKind,
     EventType,
-    Outcome,
     Reason,
-    Status,
 )
+from pipeline.domain.verbs import AFTER_REMOVAL, DECLARED
 from pipeline.wording.english import (
     capitalized,
     count,
@@ -33,14 +34,7 @@ from pipeline.wording.english import (
     plural,
     time_in_words,
 )
-from pipeline.wording.events import (
-    ACCEPT_UNTIL,
-    CONTEST_REASON_WORDS,
-    NOT_BEFORE,
-    PASS_NEXT,
-    REASON_WORDS,
-    WISH_SENTENCES,
-)
+from pipeline.wording.events import CONTEST_REASON_WORDS, REASON_WORDS
 
 # Times of an event that lie nearer to each other than this show seconds.
 NEAR = timedelta(minutes=10)
@@ -70,148 +64,9 @@ class Reader(Enum):
     }
 
 
-# A place that was given back although no deadline had been missed.
-AFTER_REMOVAL = "removal"
-_DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line.{quiet}"
-
 # A sentence for each kind of event, or for each status or outcome it can lead to.
-SENTENCES: dict[tuple[EventType, Status | Outcome | str | None], str] = {
-    (EventType.APPLIED, UNVERIFIED): (
-        "Someone applied with {their} email address, which is not verified yet. The application "
-        "keeps its place in line, but it can only be offered a seat once the address is verified. "
-        "Otherwise it ends at {verify_by}."
-    ),
-    (EventType.LAPSED, UNVERIFIED): (
-        "Nobody verified the email address by {missed}, so the application ended. This does "
-        "not count as a miss if {they} apply again."
-    ),
-    (EventType.APPLIED, Status.ACTIVE): "{applied}. A seat was free, so {they} got it at once.",
-    (EventType.APPLIED, Status.PENDING_ACKNOWLEDGMENT): (
-        "{applied}. A seat was free, so {they} {were} offered it." + _DEADLINE
-    ),
-    (EventType.APPLIED, DRAW_AT): (
-        "{applied} before the draw. The order of everyone in line is drawn by lot, and then the "
-        "people at the front are offered the seats."
-    ),
-    (EventType.APPLIED, Status.WAITLIST): (
-        "{applied} and joined the waitlist: {they} will be promoted when a seat opens and "
-        "everyone ahead in line has had a turn.{cooldown}"
-    ),
-    (EventType.VERIFIED, None): (
-        "{They} verified the email address and can now be offered a seat. {Their} place in line "
-        "stays the same."
-    ),
-    (EventType.PROMOTED, None): (
-        "A seat opened and it was {their} turn, so it was offered to {they}." + _DEADLINE
-    ),
-    (EventType.PROMOTED, EventType.PASSED): (
-        "The person ahead passed their turn, so the seat was offered to {they}." + _DEADLINE
-    ),
-    (EventType.PROMOTED, EventType.VERIFIED): (
-        "A seat was free, so it was offered to {they}." + _DEADLINE
-    ),
-    (EventType.PROMOTED, PLANNED_SEATS): (
-        "A planned seat opened and it was {their} turn, so it was offered to {they}." + _DEADLINE
-    ),
-    (EventType.PROMOTED, ACCEPTED_UNTIL): (
-        "A seat was free and it was {their} turn. {They} had accepted it in advance."
-    ),
-    (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL): (
-        "{They} had said yes in advance to any seat before {accepted_until}, so the seat was "
-        "confirmed at once. It is {their} seat until the company decides."
-    ),
-    (EventType.ACKNOWLEDGED, None): (
-        "{They} confirmed the seat in time. It is {their} seat until the company decides."
-    ),
-    (EventType.ACKNOWLEDGED, VIA_KEY): (
-        "{They} confirmed the seat in time, on the company’s own site. It is {their} seat until "
-        "the company decides."
-    ),
-    (EventType.DEADLINE_EXTENDED, None): (
-        "{They} lost time to confirm the seat through no fault of {own} own, so the "
-        "deadline was extended to {deadline}.{quiet}"
-    ),
-    (EventType.DECAYED, None): (
-        "{They} missed the deadline of {missed} and lost the seat. {loss}.{cooldown}"
-    ),
-    (EventType.LAPSED, Outcome.LAPSED): (
-        "{They} missed the deadline of {missed}. That is one miss more than this job allows, so "
-        "the application ended. {They} can apply again, but the misses still count."
-    ),
-    (EventType.REINSTATED, None): (
-        "The company gave {they} back the place in line from before the missed deadline of {given}."
-        " Its reason: {why_back}. That miss no longer counts, and there is no cool-down after it."
-    ),
-    (EventType.REINSTATED, AFTER_REMOVAL): (
-        "The company reversed its decision and gave {they} {their} earlier place back. Its reason:"
-        " {why_back}."
-    ),
-    (EventType.PLACED, None): (
-        "The order of everyone in line was drawn by lot, and this gave {they} {their} place. "
-        "People who apply later join behind."
-    ),
-    (EventType.WITHDRAWN, Outcome.WITHDRAWN): (
-        "{They} withdrew the application and left the line."
-    ),
-    (EventType.WITHDRAWN, VIA_KEY): (
-        "{They} withdrew the application on the company’s own site and left the line."
-    ),
-    (EventType.REMOVED, Outcome.REMOVED): (
-        "The company removed {their} application from the line{why}. It has ended."
-    ),
-    (EventType.REMOVED, Outcome.REJECTED): (
-        "The company decided against {their} application{why}. It has ended, and only the company "
-        "can add {they} to this job again."
-    ),
-    (EventType.REMOVED, Outcome.HIRED): (
-        "The company hired {they}{why}. The application has ended."
-    ),
-    (EventType.CLOSED_OUT, Outcome.JOB_CLOSED): (
-        "The company closed the job before {they} had a confirmed seat, so the application ended."
-    ),
-    (EventType.CONTESTED, None): (
-        "{They} asked the company to look again at how the application ended. The company must "
-        "answer by {answer_by}."
-    ),
-    (EventType.CONTEST_ANSWERED, ContestAnswer.UPHELD): (
-        "The company looked again at {their} application, which stays ended. Its reason: "
-        "{why_answered}."
-    ),
-    (EventType.CONTEST_ANSWERED, ContestAnswer.CHANGED): (
-        "The company looked again and gave {they} {their} place back. Its reason: {why_answered}."
-    ),
-    (EventType.CONTEST_ANSWERED, ContestAnswer.DROPPED): (
-        "The request to look again ended without an answer, because {their} data was erased."
-    ),
-    (EventType.JOB_CREATED, None): "The company created the job, with {seats}.",
-    (EventType.JOB_OPENED, None): "The company opened the job: people can apply.",
-    (EventType.JOB_PAUSED, None): (
-        "The company paused the job: nobody can apply and nobody is promoted, but deadlines still "
-        "run."
-    ),
-    (EventType.JOB_RESUMED, None): (
-        "The company resumed the job: people can apply, and free seats go to the next in line."
-    ),
-    (EventType.JOB_CLOSED, None): (
-        "The company closed the job. Everyone without a confirmed seat is released."
-    ),
-    (EventType.CAPACITY_CHANGED, None): "The company changed how many seats there are: {seats}.",
-    (EventType.CAPACITY_CHANGED, PLANNED_SEATS): (
-        "As planned for {planned}, the number of seats changed: {seats}."
-    ),
-    (EventType.POLICY_CHANGED, None): (
-        "The company changed the rules of the line. Running deadlines, places in line and "
-        "cool-downs stay as they were."
-    ),
-    (EventType.DRAWN, None): (
-        "As announced for {planned}, the order of the {drawn} in line was drawn by lot. The seed "
-        "comes from the hash of the event before it and from the time of the draw."
-    ),
-    (EventType.CLOCK_ADVANCED, None): (
-        "The company moved the clock of its sandbox forward by {moved}. What fell due in that time "
-        "follows, each event at its own time."
-    ),
-    **WISH_SENTENCES,
+SENTENCES: dict[tuple[EventType, What], str] = {
+    (event, what): text for event, each in DECLARED.items() for what, text in each.sentences.items()
 }
 
 
@@ -236,8 +91,7 @@ def sentence(
         "deadline": time_in_words(event.data.get("deadline"), zone, seconds=seconds),
         "quiet": quiet and f" Quiet hours ({quiet} time) don’t count.",
         "verify_by": time_in_words(event.data.get("verify_by"), zone),
-        "not_before": time_in_words(event.data.get(NOT_BEFORE), zone),
-        "accept_until": time_in_words(event.data.get(ACCEPT_UNTIL), zone),
+        **{name: time_in_words(event.data.get(name), zone) for name in TIMED_WISHES},
         "accepted_until": time_in_words(event.data.get(ACCEPTED_UNTIL), zone),
         "missed": time_in_words(event.effective_at, zone, seconds=seconds),
         "cooldown": _sentence_of_cooldown(event, words, zone),
@@ -266,7 +120,7 @@ def sentence(
 
 
 # The names in an event's data that change its sentence.
-_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, NOT_BEFORE, ACCEPT_UNTIL, PASS_NEXT)
+_FACTS = (VIA_KEY, ACCEPTED_UNTIL, PLANNED_SEATS, DRAW_AT, *WISHES)
 
 
 def _are_times_of_sentence_near(event: DescribedEvent) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 from typing import Any
 
 import psycopg
@@ -14,6 +16,7 @@ from rest_framework import exceptions as rest
 
 from jobs.models import Company
 from pipeline.api import problems as api
+from pipeline.api.problem_types import DECLARED
 from pipeline.api.problems import PROBLEM_TYPES, problem_of_exception
 from pipeline.domain import errors as line
 from tests.support import factories
@@ -92,6 +95,21 @@ def errors_of(module: Any, base: type[Exception]) -> list[type[Exception]]:
 )
 def test_every_error_stands_in_the_table(error: type[Exception]) -> None:
     assert error in PROBLEM_TYPES
+
+
+def test_no_exception_stands_for_two_problems() -> None:
+    raised = [error for kind in DECLARED for error in kind.raised_as]
+
+    assert len(set(raised)) == len(raised) == len(PROBLEM_TYPES)
+
+
+def test_the_table_needs_no_settings() -> None:
+    code = "import pipeline.api.problem_types, sys; print('rest_framework' in sys.modules)"
+    clean = {"PATH": "/usr/bin:/bin", "PYTHONPATH": "."}
+    called = [sys.executable, "-c", code]
+    said = subprocess.run(called, env=clean, capture_output=True, text=True, check=False)
+
+    assert (said.stdout, said.stderr) == ("False\n", "")
 
 
 def test_the_table_holds_the_contracts_codes_and_no_others() -> None:

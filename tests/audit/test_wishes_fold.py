@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.audit.rules import AcceptedWishesFold, FoldedWish
+from pipeline.audit.rules import AcceptedWishesFold
+from pipeline.domain.place import PlaceState
 from pipeline.line.event_log import logged_time
 from pipeline.models import Event
 
@@ -17,10 +18,9 @@ UNTIL, SECOND = NOW + timedelta(days=1), timedelta(seconds=1)
 ONE, ANA, THREE = (UUID(int=number) for number in (1, 2, 3))
 
 
-def wish(until: datetime | None) -> FoldedWish:
+def wish(until: datetime | None) -> PlaceState:
     """Return the place of someone who accepts a seat in advance until a time, or not."""
-    values: dict[str, Any] = dict.fromkeys(FoldedWish._fields)
-    return FoldedWish(**values | {"accept_until": until})
+    return PlaceState(accept_until=until)
 
 
 def promotion(until: datetime | None = UNTIL, **changes: Any) -> Event:

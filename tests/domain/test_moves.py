@@ -12,17 +12,8 @@ from django.db import transaction
 from jobs.models import Job
 from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import IllegalMove
-from pipeline.domain.states import (
-    DECISIONS,
-    EVENTS,
-    MOVES,
-    SYSTEM,
-    VERIFY_WITHIN,
-    Move,
-    Outcome,
-    Status,
-    status_after,
-)
+from pipeline.domain.states import DECISIONS, SYSTEM, VERIFY_WITHIN, Move, Outcome, Status
+from pipeline.domain.verbs import EVENTS, MOVES, status_after
 from pipeline.line.lock import lock_job_of
 from pipeline.line.misses import (
     give_missed_place_back,

@@ -14,9 +14,6 @@ from pipeline.domain.contests import OF_CONTESTS, REASONS_OF, ContestAnswer, Con
 from pipeline.domain.states import (
     ACCEPTED_UNTIL,
     DRAW_AT,
-    EVENTS,
-    MOVES,
-    OUTCOMES,
     PLANNED_SEATS,
     UNVERIFIED,
     VIA_KEY,
@@ -25,20 +22,10 @@ from pipeline.domain.states import (
     Reason,
     ReinstatementReason,
 )
+from pipeline.domain.verbs import AFTER_REMOVAL, EVENTS, MOVES, OUTCOMES, WISHED
 from pipeline.line.event_log import logged_time
-from pipeline.wording.events import (
-    ACCEPT_UNTIL,
-    CONTEST_REASON_WORDS,
-    NOT_BEFORE,
-    PASS_NEXT,
-    words_of_event,
-)
-from pipeline.wording.sentences import (
-    AFTER_REMOVAL,
-    SENTENCES,
-    Reader,
-    sentence,
-)
+from pipeline.wording.events import CONTEST_REASON_WORDS, words_of_event
+from pipeline.wording.sentences import SENTENCES, Reader, sentence
 
 NOON = datetime(2026, 3, 1, 12, 0, 59, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -120,8 +107,7 @@ def test_the_table_has_nothing_that_never_happens() -> None:
     possible |= {(EventType.APPLIED, UNVERIFIED), (EventType.LAPSED, UNVERIFIED)}
     possible |= {(EventType.ACKNOWLEDGED, VIA_KEY), (EventType.WITHDRAWN, VIA_KEY)}
     possible.add((EventType.APPLIED, DRAW_AT))
-    possible |= {(EventType.DEFERRED, NOT_BEFORE), (EventType.PREACCEPTED, ACCEPT_UNTIL)}
-    possible.add((EventType.PASS_ASKED, PASS_NEXT))
+    possible |= set(WISHED.items())
     possible |= {(EventType.PROMOTED, ACCEPTED_UNTIL), (EventType.ACKNOWLEDGED, ACCEPTED_UNTIL)}
     possible |= {(EventType.PROMOTED, cause) for cause in (EventType.PASSED, EventType.VERIFIED)}
     possible |= {(EventType.CONTEST_ANSWERED, each) for each in ContestAnswer}
@@ -261,7 +247,7 @@ def test_an_offer_says_why_it_came(cause: str | None, words: str) -> None:
         ("PASSED", {}, "The applicant passed their turn", "Passed a turn"),
         (
             "PASS_ASKED",
-            {PASS_NEXT: True},
+            {"pass_next": True},
             "The applicant asked to pass their next turn.",
             "Asked to pass a turn",
         ),

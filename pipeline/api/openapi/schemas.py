@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 from rest_framework.serializers import Serializer
 
-from pipeline.api.problem_types import ProblemType
+from pipeline.api.problem_types import RAISED, ProblemType
 from pipeline.domain.permissions import Action
+from pipeline.domain.states import Move
+from pipeline.domain.verbs import ACTIONS, VERBS
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Schema = dict[str, Any]
@@ -101,6 +103,12 @@ def describes(
         return method
 
     return attach_schema
+
+
+def describes_move(name: str, move: Move, gives: Any, **more: Any) -> Callable[[Method], Method]:
+    """Describe a verb on an application, as `describes`, by what is declared of it."""
+    refuses = tuple(RAISED[error] for error in VERBS[move].refuses)
+    return describes(name, Tag.APPLICATIONS, ACTIONS[move], gives, refuses=refuses, **more)
 
 
 def integer_schema(low: int, high: int | None = None, **more: Any) -> Schema:

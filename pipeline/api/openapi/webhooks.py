@@ -12,21 +12,20 @@ from jobs.models import JobStatus
 from pipeline.api.openapi.fields import Types
 from pipeline.api.openapi.schemas import Schema, Tag
 from pipeline.api.v1.outputs import Count, Hash
+from pipeline.domain.place import WISHES
 from pipeline.domain.states import EventType, Outcome, Status
 from pipeline.webhooks.queue import TEST, TYPES, TYPES_OF_TASK_EVENT
 
-
-class ApplicationEventWishes(TypedDict, total=False):
-    """Fields that an event of an application has only while they apply."""
-
-    planned_seats_id: UUID
-    accepted_until: datetime
-    accept_until: datetime
-    not_before: datetime
-    pass_next: bool
+# Fields that an event of an application has only while they apply.
+_Wishes = TypedDict(  # type: ignore[misc]  # the wishes are declared with the place
+    "_Wishes",
+    {"planned_seats_id": UUID, "accepted_until": datetime}
+    | {name: field.kind for name, field in sorted(WISHES.items())},
+    total=False,
+)
 
 
-class ApplicationEventData(ApplicationEventWishes):
+class ApplicationEventData(_Wishes):
     """An event of an application, as in its job's log. Read the rest through the API."""
 
     company_id: UUID

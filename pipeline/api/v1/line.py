@@ -52,11 +52,12 @@ from pipeline.api.throttles import check_throttle
 from pipeline.api.v1.applications.shapes import ApplicationOut, application_out
 from pipeline.api.v1.events import EventOut, events_out
 from pipeline.api.v1.jobs.shapes import JobOut, PolicyOut, job_out, policy_out
-from pipeline.api.v1.outputs import Count, Hash, PageOf, output_if_ahead
+from pipeline.api.v1.outputs import Count, Hash, PageOf, StandingOut, output_if_ahead, standing_out
 from pipeline.audit.verify import Line, Verdict, replay_one_page, turn_for_heavy_read, verify_job
 from pipeline.database.instants import database_now
 from pipeline.domain.errors import JobNotFound
 from pipeline.domain.permissions import Action
+from pipeline.domain.place import TIMED_WISHES
 from pipeline.domain.states import EventType, Status
 from pipeline.line.clock import read_company_clock
 from pipeline.models import Event
@@ -73,23 +74,19 @@ from pipeline.selectors.people import has_person_applied
 from pipeline.selectors.timelines import events_of_job
 
 
-class PlaceOut(TypedDict):
-    """One application's place in the line at a given moment."""
+class _Position(TypedDict):
+    """Position of one application in a line."""
 
     application_id: UUID
     status: Annotated[str, Status]
     verified: bool
     position: int | None
     decay_count: Count
-    acknowledge_by: datetime | None
-    eligible_at: datetime | None
-    not_before: datetime | None
-    accept_until: datetime | None
-    pass_next: bool
-    passes_used: Count
-    applied_at: datetime
-    promoted_at: datetime | None
-    acknowledged_at: datetime | None
+
+
+class PlaceOut(_Position, StandingOut):
+    """One application's place in the line at a given moment."""
+
     status_since: datetime
 
 
@@ -160,15 +157,7 @@ def _line_place_out(place: PastPlace, as_of: datetime) -> PlaceOut:
         "verified": place.is_verified,
         "position": place.position,
         "decay_count": place.decay_count,
-        "acknowledge_by": place.acknowledge_by,
-        "eligible_at": output_if_ahead(place.eligible_at, as_of),
-        "not_before": output_if_ahead(place.not_before, as_of),
-        "accept_until": output_if_ahead(place.accept_until, as_of),
-        "pass_next": place.pass_next,
-        "passes_used": place.passes_used,
-        "applied_at": place.applied_at,
-        "promoted_at": place.promoted_at,
-        "acknowledged_at": place.acknowledged_at,
+        **standing_out(place, as_of),
         "status_since": place.status_since,
     }
 
@@ -342,14 +331,13 @@ class LineVerify(Endpoint):
 def _line_etag(facts: JobFacts, people: Sequence[SeenApplication]) -> str:
     """Return the ETag of the people in a line: its log, its posting and its running times.
 
-    Between two events, only the end of a cool-down, a deferral or a yes in advance changes a line,
-    so the number of those still running is enough. The company's own ids and texts on the page
-    count separately.
+    Between two events, only the end of a cool-down or of a wish changes a line, so the number of
+    those still running is enough. The company's own ids and texts on the page count separately.
     """
     running = sum(
         output_if_ahead(end, seen.now) is not None
         for seen in people
-        for name in ("eligible_at", "not_before", "accept_until")
+        for name in ("eligible_at", *TIMED_WISHES)
         for end in (getattr(seen.application, name),)
     )
     attached = [

@@ -7,6 +7,8 @@ from typing import Annotated, Generic, TypedDict, TypeVar
 from uuid import UUID
 
 from pipeline.domain.states import ActorKind
+from pipeline.models import Application, ApplicationRow
+from pipeline.selectors.past import PastPlace
 
 Row = TypeVar("Row")
 # A non-negative whole number.
@@ -29,6 +31,35 @@ class ActorRef(TypedDict):
     id: UUID | None
 
 
+class StandingOut(TypedDict):
+    """Standing of an application: its deadline, what holds it back, wishes, and when it moved."""
+
+    acknowledge_by: datetime | None
+    eligible_at: datetime | None
+    not_before: datetime | None
+    accept_until: datetime | None
+    pass_next: bool
+    passes_used: Count
+    applied_at: datetime
+    promoted_at: datetime | None
+    acknowledged_at: datetime | None
+
+
+def standing_out(place: Application | ApplicationRow | PastPlace, now: datetime) -> StandingOut:
+    """Return an application's standing at a time."""
+    return {
+        "acknowledge_by": place.acknowledge_by,
+        "eligible_at": output_if_ahead(place.eligible_at, now),
+        "not_before": output_if_ahead(place.not_before, now),
+        "accept_until": output_if_ahead(place.accept_until, now),
+        "pass_next": place.pass_next,
+        "passes_used": place.passes_used,
+        "applied_at": place.applied_at,
+        "promoted_at": place.promoted_at,
+        "acknowledged_at": place.acknowledged_at,
+    }
+
+
 class DetailOut(TypedDict):
     """A response that says only that the request was accepted."""
 
@@ -36,4 +67,5 @@ class DetailOut(TypedDict):
 
 
 def output_if_ahead(moment: datetime | None, now: datetime) -> datetime | None:
+    """Return a time, or None once it has passed."""
     return moment if moment is not None and moment > now else None

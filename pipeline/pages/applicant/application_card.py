@@ -12,7 +12,8 @@ from uuid import UUID
 from django.utils import timezone
 
 from jobs.models import Job, JobStatus
-from pipeline.domain.states import MOVES, Move, Outcome, Status
+from pipeline.domain.states import Move, Outcome, Status
+from pipeline.domain.verbs import MOVES
 from pipeline.figures.forecast import read_prospects_with_statements
 from pipeline.line.misses import has_just_missed
 from pipeline.models import Application, ApplicationRow, Event

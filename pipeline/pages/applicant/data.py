@@ -25,6 +25,7 @@ from pipeline.audit.receipts import issue_receipt, opaque_rows
 from pipeline.audit.verify import Verdict, verify_job
 from pipeline.domain.errors import ClockMoving, LogReadersBusy, ReceiptNotReady, VerifierBusy
 from pipeline.domain.states import EventType
+from pipeline.domain.verbs import DECLARED, TAKEN_BACK
 from pipeline.figures.series import MOST_EVENTS, PositionStep, position_history_of
 from pipeline.files.exports import formatted_pieces
 from pipeline.line.removed_logs import refuse_removed_log_of
@@ -45,7 +46,6 @@ from pipeline.privacy.my_data import my_data_about
 from pipeline.selectors.applications import read_application
 from pipeline.selectors.jobs import read_job
 from pipeline.wording.english import isolated
-from pipeline.wording.events import EVENT_WORDS, NO_PASS_WORDS
 
 security = logging.getLogger("security")
 
@@ -200,8 +200,8 @@ def my_places_chart(steps: Sequence[PositionStep], now: datetime) -> Chart | Non
 
 
 def _words_of_step(step: PositionStep) -> str:
-    words = NO_PASS_WORDS if step.took_back else EVENT_WORDS[EventType(step.event)]
-    return words.applicant
+    what = TAKEN_BACK if step.took_back else None
+    return DECLARED[EventType(step.event)].titles(what).applicant
 
 
 # An applicant's signed receipt, and the log of their line without names, to keep and to verify.

@@ -17,7 +17,8 @@ from django.views.decorators.http import require_POST
 from jobs.models import Job, JobStatus
 from pipeline.database.instants import database_now
 from pipeline.domain.permissions import Action
-from pipeline.domain.states import DECISIONS, MOVES, Outcome, Reason, Status
+from pipeline.domain.states import DECISIONS, Outcome, Reason, Status
+from pipeline.domain.verbs import MOVES
 from pipeline.models import DecisionItem, PendingDecision
 from pipeline.pages.access import Member, for_members, own_job, received_application
 from pipeline.pages.company import consequences

@@ -19,21 +19,9 @@ from pipeline.api.auth import (
 from pipeline.api.endpoint import Endpoint, endpoint_answer, endpoint_body
 from pipeline.api.idempotency import idempotent_row_id
 from pipeline.api.openapi.parameters import CONTEST_STATE, PAGED
-from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.openapi.schemas import Tag, describes, describes_move
 from pipeline.api.parameters import choice_parameter, page_cursor_place, page_limit, paginated
-from pipeline.api.problem_types import (
-    ALREADY_CONTESTED,
-    CLOCK_MOVING,
-    CONTEST_ANSWERED,
-    CONTEST_TOO_LATE,
-    DUPLICATE_SUBMISSION,
-    EMAIL_NOT_REPEATABLE,
-    INVALID_TRANSITION,
-    LOG_ARCHIVED,
-    NOT_CONTESTABLE,
-    NOT_REINSTATABLE,
-    SANDBOX_FULL,
-)
+from pipeline.api.problem_types import EMAIL_NOT_REPEATABLE
 from pipeline.api.v1.applications.shapes import (
     ApplicationOut,
     ContestAnswerIn,
@@ -46,7 +34,7 @@ from pipeline.api.v1.fields import Nothing
 from pipeline.api.v1.outputs import Count, DetailOut, PageOf
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.permissions import Action
-from pipeline.domain.states import Outcome, ReinstatementReason
+from pipeline.domain.states import Move, Outcome, ReinstatementReason
 from pipeline.line.clock import read_company_clock
 from pipeline.models import Contest, EmailState
 from pipeline.notifications.companies import repeat_email
@@ -101,13 +89,11 @@ class Contests(Endpoint):
         )
         return endpoint_answer(request, _contests_out(page, now))
 
-    @describes(
+    @describes_move(
         "contest",
-        Tag.APPLICATIONS,
-        Action.CONTEST,
+        Move.CONTEST,
         {201: ContestOut},
         takes=(ContestIn,),
-        refuses=(LOG_ARCHIVED, NOT_CONTESTABLE, ALREADY_CONTESTED, CONTEST_TOO_LATE, CLOCK_MOVING),
         about="For a person whose application lapsed after missed deadlines, or was removed or"
         " rejected, within 30 days. Each end can be contested once. The application stays as it"
         " ended until the company answers, which it must do by `answer_by`.",
@@ -128,19 +114,11 @@ class Contests(Endpoint):
 class AnswerContest(Endpoint):
     """`/applications/{id}/contests/{id}/answer`"""
 
-    @describes(
+    @describes_move(
         "answer_contest",
-        Tag.APPLICATIONS,
-        Action.ANSWER_CONTEST,
+        Move.ANSWER_CONTEST,
         ContestOut,
         takes=(ContestAnswerIn,),
-        refuses=(
-            CONTEST_ANSWERED,
-            NOT_REINSTATABLE,
-            DUPLICATE_SUBMISSION,
-            CLOCK_MOVING,
-            SANDBOX_FULL,
-        ),
         about="`UPHELD`: it stays as it ended. `CHANGED`: the person gets the former place back"
         " in the same change, and is offered a seat by the ordinary rule; nobody loses a seat. The"
         " applicant gets an email with `text`. `DUPLICATE_SUBMISSION` and `NOT_REINSTATABLE`: there"
@@ -222,13 +200,11 @@ def contest_out(row: Contest, now: datetime) -> ContestOut:
 class RemovalDecision(Endpoint):
     """`/applications/{id}/remove`"""
 
-    @describes(
+    @describes_move(
         "remove_application",
-        Tag.APPLICATIONS,
-        Action.DECIDE,
+        Move.REMOVE,
         ApplicationOut,
         takes=(DecisionIn,),
-        refuses=(INVALID_TRANSITION, CLOCK_MOVING),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """End an application as REMOVED, REJECTED or HIRED."""
@@ -248,19 +224,11 @@ class RemovalDecision(Endpoint):
 class ReinstatementDecision(Endpoint):
     """`/applications/{id}/reinstate`"""
 
-    @describes(
+    @describes_move(
         "reinstate_application",
-        Tag.APPLICATIONS,
-        Action.REINSTATE,
+        Move.REINSTATE,
         ApplicationOut,
         takes=(ReinstatementIn,),
-        refuses=(
-            INVALID_TRANSITION,
-            NOT_REINSTATABLE,
-            DUPLICATE_SUBMISSION,
-            CLOCK_MOVING,
-            SANDBOX_FULL,
-        ),
         about="The person returns to the place before the last miss, which no longer counts,"
         " without a cool-down, and is offered a seat by the ordinary rule: at once if one is"
         " free."

@@ -26,7 +26,7 @@ from pipeline.api.v1.fields import (
     Text,
     external_id_field,
 )
-from pipeline.api.v1.outputs import ActorRef, Count, output_if_ahead
+from pipeline.api.v1.outputs import ActorRef, Count, StandingOut, standing_out
 from pipeline.domain.contests import REASONS_OF, TEXT_LENGTH, ContestAnswer, ContestReason
 from pipeline.domain.states import (
     CHOSEN_REASONS,
@@ -226,8 +226,8 @@ class DecisionOut(TypedDict):
     at: datetime
 
 
-class ApplicationOut(TypedDict):
-    """One person's application to one job, and its current state."""
+class _Person(TypedDict):
+    """Person in a line, and how far from a seat."""
 
     id: UUID
     job: JobRef
@@ -239,15 +239,11 @@ class ApplicationOut(TypedDict):
     people_waiting: Count
     decay_count: Count
     decays_left: Count | None
-    acknowledge_by: datetime | None
-    eligible_at: datetime | None
-    not_before: datetime | None
-    accept_until: datetime | None
-    pass_next: bool
-    passes_used: Count
-    applied_at: datetime
-    promoted_at: datetime | None
-    acknowledged_at: datetime | None
+
+
+class ApplicationOut(_Person, StandingOut):
+    """One person's application to one job, and its current state."""
+
     ended_at: datetime | None
     time_in_status_seconds: Count
     external_id: str | None
@@ -290,15 +286,7 @@ def application_out(
         "people_waiting": seen.people_waiting,
         "decay_count": row.decay_count,
         "decays_left": misses_left_under_policy(seen.max_decays, row.decay_count),
-        "acknowledge_by": row.acknowledge_by,
-        "eligible_at": output_if_ahead(row.eligible_at, seen.now),
-        "not_before": output_if_ahead(row.not_before, seen.now),
-        "accept_until": output_if_ahead(row.accept_until, seen.now),
-        "pass_next": row.pass_next,
-        "passes_used": row.passes_used,
-        "applied_at": row.applied_at,
-        "promoted_at": row.promoted_at,
-        "acknowledged_at": row.acknowledged_at,
+        **standing_out(row, seen.now),
         "ended_at": row.ended_at,
         "time_in_status_seconds": max(0, int((seen.now - row.status_since).total_seconds())),
         "external_id": seen.external_id if private else None,

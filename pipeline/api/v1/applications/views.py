@@ -36,7 +36,7 @@ from pipeline.api.openapi.parameters import (
     WITH_EXTERNAL_ID,
     fields_parameter,
 )
-from pipeline.api.openapi.schemas import Tag, describes
+from pipeline.api.openapi.schemas import Tag, describes, describes_move
 from pipeline.api.parameters import (
     choice_parameter,
     flag_parameter,
@@ -51,18 +51,7 @@ from pipeline.api.parameters import (
     search_parameter,
     text_parameter,
 )
-from pipeline.api.problem_types import (
-    ACKNOWLEDGMENT_EXPIRED,
-    ALREADY_DECIDED,
-    CLOCK_MOVING,
-    DUPLICATE_SUBMISSION,
-    EXTERNAL_ID_TAKEN,
-    INVALID_TRANSITION,
-    JOB_NOT_OPEN,
-    LIMIT_REACHED,
-    PERSON_ERASED,
-    SANDBOX_FULL,
-)
+from pipeline.api.problem_types import EXTERNAL_ID_TAKEN, PERSON_ERASED
 from pipeline.api.throttles import check_client_throttle, check_throttle
 from pipeline.api.v1.applications.shapes import (
     ApplicationChangeIn,
@@ -80,7 +69,7 @@ from pipeline.api.v1.fields import Nothing, reference_in_fields
 from pipeline.api.v1.outputs import DetailOut, PageOf
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound
 from pipeline.domain.permissions import Action
-from pipeline.domain.states import Outcome, Status
+from pipeline.domain.states import Move, Outcome, Status
 from pipeline.review.annotations import normalised_tag
 from pipeline.selectors.applications import (
     ApplicationFacts,
@@ -213,21 +202,11 @@ TAKEN = "Thank you. We've emailed you the next step."
 class JobApplications(JobApplicationList):
     """`/jobs/{id}/applications`"""
 
-    @describes(
+    @describes_move(
         "apply",
-        Tag.APPLICATIONS,
-        Action.APPLY,
+        Move.SEAT,
         {201: ApplicationOut, 202: DetailOut},
         takes=(OwnApplicationIn, SubmissionIn, UnprovedApplicationIn),
-        refuses=(
-            DUPLICATE_SUBMISSION,
-            ALREADY_DECIDED,
-            EXTERNAL_ID_TAKEN,
-            JOB_NOT_OPEN,
-            LIMIT_REACHED,
-            CLOCK_MOVING,
-            SANDBOX_FULL,
-        ),
         about="A company submits with a key of scope `write` or a recruiter's or owner's session,"
         " and the person gets the same emails as one who applies. If several refusals apply, you"
         " get the first of: `EXTERNAL_ID_TAKEN`, `JOB_NOT_OPEN`, the person.",
@@ -331,13 +310,11 @@ class OneApplication(Endpoint):
 class Acknowledge(Endpoint):
     """`/applications/{id}/acknowledge`"""
 
-    @describes(
+    @describes_move(
         "acknowledge",
-        Tag.APPLICATIONS,
-        Action.CONFIRM_SEAT,
+        Move.ACKNOWLEDGE,
         ApplicationOut,
         takes=(Nothing,),
-        refuses=(INVALID_TRANSITION, ACKNOWLEDGMENT_EXPIRED, CLOCK_MOVING, SANDBOX_FULL),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Acknowledge the offered seat. Repeating it is harmless."""
@@ -351,13 +328,11 @@ class Acknowledge(Endpoint):
 class Verify(Endpoint):
     """`/applications/{id}/verify`"""
 
-    @describes(
+    @describes_move(
         "verify_application",
-        Tag.APPLICATIONS,
-        Action.TAKE_OVER,
+        Move.VERIFY,
         ApplicationOut,
         takes=(OwnApplicationIn,),
-        refuses=(INVALID_TRANSITION,),
         about="Signing in with a code already verifies every application with the address.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
@@ -373,13 +348,11 @@ class Verify(Endpoint):
 class Withdraw(Endpoint):
     """`/applications/{id}/withdraw`"""
 
-    @describes(
+    @describes_move(
         "withdraw",
-        Tag.APPLICATIONS,
-        Action.WITHDRAW,
+        Move.WITHDRAW,
         ApplicationOut,
         takes=(Nothing,),
-        refuses=(INVALID_TRANSITION, CLOCK_MOVING),
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Withdraw an application. Repeating it is harmless."""

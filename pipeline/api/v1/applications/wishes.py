@@ -9,16 +9,7 @@ from rest_framework.response import Response
 
 from pipeline.api.auth import caller_of, own_application
 from pipeline.api.endpoint import Endpoint, endpoint_body
-from pipeline.api.openapi.schemas import Tag, describes
-from pipeline.api.problem_types import (
-    ACKNOWLEDGMENT_EXPIRED,
-    CLOCK_MOVING,
-    INVALID_TRANSITION,
-    NOT_DEFERRABLE,
-    NOT_PASSABLE,
-    NOT_PREACCEPTABLE,
-    SANDBOX_FULL,
-)
+from pipeline.api.openapi.schemas import describes_move
 from pipeline.api.v1.applications.shapes import (
     ApplicationOut,
     DeferralIn,
@@ -27,19 +18,18 @@ from pipeline.api.v1.applications.shapes import (
     application_answer,
 )
 from pipeline.domain.permissions import Action
+from pipeline.domain.states import Move
 from pipeline.services.turns import defer, pass_next, pass_offer, preaccept
 
 
 class Defer(Endpoint):
     """`/applications/{id}/defer`"""
 
-    @describes(
+    @describes_move(
         "defer",
-        Tag.APPLICATIONS,
-        Action.DEFER,
+        Move.DEFER,
         ApplicationOut,
         takes=(DeferralIn,),
-        refuses=(INVALID_TRANSITION, NOT_DEFERRABLE, CLOCK_MOVING, SANDBOX_FULL),
         about="The person keeps their place in line. Until `not_before`, at most 60 days ahead,"
         " seats"
         " go to the people behind them; that does not count as a miss. With null, they can be"
@@ -59,13 +49,11 @@ class Defer(Endpoint):
 class Preaccept(Endpoint):
     """`/applications/{id}/preaccept`"""
 
-    @describes(
+    @describes_move(
         "preaccept",
-        Tag.APPLICATIONS,
-        Action.PREACCEPT,
+        Move.PREACCEPT,
         ApplicationOut,
         takes=(PreacceptanceIn,),
-        refuses=(INVALID_TRANSITION, NOT_PREACCEPTABLE, CLOCK_MOVING, SANDBOX_FULL),
         about="A seat that goes to the person before `accept_until`, at most 14 days ahead, is"
         " confirmed at once, without an offer. The place in line stays the same. With null, they"
         " are asked again. Only a verified person on the waitlist can do this.",
@@ -83,18 +71,10 @@ class Preaccept(Endpoint):
 class PassOffer(Endpoint):
     """`/applications/{id}/pass`"""
 
-    @describes(
+    @describes_move(
         "pass_offer",
-        Tag.APPLICATIONS,
-        Action.PASS_TURN,
+        Move.PASS,
         ApplicationOut,
-        refuses=(
-            INVALID_TRANSITION,
-            NOT_PASSABLE,
-            ACKNOWLEDGMENT_EXPIRED,
-            CLOCK_MOVING,
-            SANDBOX_FULL,
-        ),
         about="The person keeps the place that they had before the offer, and it does not count"
         " as a miss. The seat goes to the next in line, and for `cooldown_seconds` no other seat"
         " is offered to the person. The policy says how often (`max_passes`); passes still"
@@ -110,13 +90,11 @@ class PassOffer(Endpoint):
 class PassNext(Endpoint):
     """`/applications/{id}/pass-next`"""
 
-    @describes(
+    @describes_move(
         "pass_next",
-        Tag.APPLICATIONS,
-        Action.PASS_TURN,
+        Move.ASK_PASS,
         ApplicationOut,
         takes=(PassNextIn,),
-        refuses=(INVALID_TRANSITION, NOT_PASSABLE, CLOCK_MOVING, SANDBOX_FULL),
         about="When the person's turn comes, it is passed: the seat goes to the next in line,"
         " and the rest is as with `/pass`. This cancels a yes in advance, and a later yes in"
         " advance cancels this. With false, the person takes the turn. Only a verified person"
