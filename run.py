@@ -57,9 +57,9 @@ def main(arguments: list[str]) -> None:
     """Check the machine, install missing requirements, then exec the requested program."""
     command, options = arguments[:1], arguments[1:]
     if command == ["test"]:
-        requirements, program = TESTS, ["-m", "tests.house.suite", *pytest_options(options)]
+        requirements, program = TESTS, ["-m", "tools.suite", *pytest_options(options)]
     elif command == ["check"]:
-        requirements, program = TESTS, ["-m", "tests.house.check", *options]
+        requirements, program = TESTS, ["-m", "tools.check", *options]
     else:
         requirements, program = RUNTIME, ["manage.py", "up", *up_options(arguments)]
     refuse_unfit_machine()
