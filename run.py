@@ -12,6 +12,7 @@
        -n 0                run one test at a time, for a debugger (default: 4 at a time)
   python3 run.py check     check format, lint, templates, spelling, layers, migrations and types,
                            without a database; --fix formats, and fixes what it can
+  python3 run.py sdk       make the sources of the clients in docs/examples that are not in git
 
 The first start installs the requirements into .venv in this folder and changes nothing else on
 this machine. Data is kept in .local. To use your own PostgreSQL, set DATABASE_URL and SECRET_KEY;
@@ -57,9 +58,11 @@ def main(arguments: list[str]) -> None:
     """Check the machine, install missing requirements, then exec the requested program."""
     command, options = arguments[:1], arguments[1:]
     if command == ["test"]:
-        requirements, program = TESTS, ["-m", "tests.house.suite", *pytest_options(options)]
+        requirements, program = TESTS, ["-m", "tools.suite", *pytest_options(options)]
     elif command == ["check"]:
-        requirements, program = TESTS, ["-m", "tests.house.check", *options]
+        requirements, program = TESTS, ["-m", "tools.check", *options]
+    elif command == ["sdk"]:
+        requirements, program = TESTS, ["-m", "tools.sdk", *options]
     else:
         requirements, program = RUNTIME, ["manage.py", "up", *up_options(arguments)]
     refuse_unfit_machine()
@@ -89,7 +92,8 @@ def up_options(arguments: list[str]) -> list[str]:
     parser = argparse.ArgumentParser(
         usage="run.py [--port N] [--no-demo]\n"
         "       run.py test [--fast] [--long] [--coverage] [pytest arguments]\n"
-        "       run.py check [--fix]",
+        "       run.py check [--fix]\n"
+        "       run.py sdk",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

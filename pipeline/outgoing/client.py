@@ -21,7 +21,7 @@ from typing import Any
 from uuid import UUID
 
 import certifi
-import httpcore
+import httpcore2
 from django.conf import settings
 
 from pipeline.outgoing.addresses import absolute_webhook_host, is_webhook_address_allowed
@@ -106,13 +106,13 @@ class NetworkResolver:
             each.cancel()
 
 
-class _GuardedStream(httpcore.AsyncNetworkStream):
+class _GuardedStream(httpcore2.AsyncNetworkStream):
     """Stream that is closed if its TLS handshake is cut off by our time limit.
 
-    httpcore closes it only after errors, and a cancellation is not one.
+    httpcore2 closes it only after errors, and a cancellation is not one.
     """
 
-    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self._stream = stream
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -129,7 +129,7 @@ class _GuardedStream(httpcore.AsyncNetworkStream):
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> httpcore2.AsyncNetworkStream:
         try:
             return await self._stream.start_tls(ssl_context, server_hostname, timeout)
         except asyncio.CancelledError:
@@ -140,11 +140,11 @@ class _GuardedStream(httpcore.AsyncNetworkStream):
         return self._stream.get_extra_info(info)
 
 
-class GuardedNetwork(httpcore.AsyncNetworkBackend):
+class GuardedNetwork(httpcore2.AsyncNetworkBackend):
     """Network that connects only to addresses that were checked right before."""
 
     def __init__(self, resolver: NetworkResolver, company_id: UUID) -> None:
-        self._network = httpcore.AnyIOBackend()
+        self._network = httpcore2.AnyIOBackend()
         self._resolver, self._company_id = resolver, company_id
 
     async def connect_tcp(
@@ -154,11 +154,11 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> httpcore2.AsyncNetworkStream:
         """Resolve the host and connect to its first allowed address that answers.
 
         Raises AddressRefused when none is allowed, NameNotFound, ResolversBusy,
-        httpcore.ConnectError.
+        httpcore2.ConnectError.
         """
         try:
             addresses = await self._resolver.look_up(
@@ -174,7 +174,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         for number, address in enumerate(allowed, 1):
             try:
                 stream = await self._network.connect_tcp(address, port, timeout)
-            except httpcore.ConnectError:
+            except httpcore2.ConnectError:
                 if number == len(allowed):
                     raise
                 continue
@@ -206,7 +206,7 @@ KEEP_ALIVE_SECONDS = 10.0
 MOST_OPEN_FILES = 8_192
 _ARENA_MAX = -8  # of glibc's malloc.h
 _STACK_BYTES = 1024 * 1024
-_BEGUN = "http11.send_request_headers.started"  # what httpcore says when the connection stands
+_BEGUN = "http11.send_request_headers.started"  # what httpcore2 says when the connection stands
 
 
 class Failure(StrEnum):
@@ -263,7 +263,7 @@ class WebhookClient:
         self._resolver = NetworkResolver()
         self._resolvers = ThreadPoolExecutor(RESOLVERS, thread_name_prefix="webhook-names")
         self._loop.set_default_executor(self._resolvers)
-        self._pools: dict[UUID, httpcore.AsyncConnectionPool] = {}
+        self._pools: dict[UUID, httpcore2.AsyncConnectionPool] = {}
         self._under_way: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, name="webhooks", daemon=True)
 
@@ -321,7 +321,7 @@ class WebhookClient:
     async def _exchange(self, request: Outgoing, answer: Answer) -> None:
         pool = self._pools.get(request.endpoint_id)
         if pool is None:
-            pool = self._pools[request.endpoint_id] = httpcore.AsyncConnectionPool(
+            pool = self._pools[request.endpoint_id] = httpcore2.AsyncConnectionPool(
                 ssl_context=_webhook_client_tls(),
                 max_connections=100,
                 keepalive_expiry=KEEP_ALIVE_SECONDS,
@@ -412,7 +412,7 @@ def _webhook_failure_of_error(error: Exception) -> tuple[Failure, str]:
             break
         reasons.append(following)
     tls = next((each for each in reasons if isinstance(each, ssl.SSLError)), None)
-    if isinstance(error, TimeoutError | httpcore.TimeoutException):
+    if isinstance(error, TimeoutError | httpcore2.TimeoutException):
         return Failure.TIMEOUT, ""
     if isinstance(error, AddressRefused):
         return Failure.ADDRESS_REFUSED, str(error)
@@ -420,7 +420,7 @@ def _webhook_failure_of_error(error: Exception) -> tuple[Failure, str]:
         return Failure.NAME_NOT_FOUND, str(error)
     if tls is not None:
         return Failure.TLS_FAILED, str(getattr(tls, "verify_message", "") or tls.reason or tls)
-    if isinstance(error, httpcore.ConnectError):
+    if isinstance(error, httpcore2.ConnectError):
         return Failure.CONNECTION_FAILED, str(reasons[-1])
     return Failure.BAD_ANSWER, f"{type(error).__name__}: {error}".removesuffix(": ")
 

@@ -12,10 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.environment import ROOT
 from tests.support.tools import needed_tool
 
-PYTHON, TYPESCRIPT = ROOT / "docs/examples/sdk-python", ROOT / "docs/examples/sdk-typescript"
 MOST = 3
 # Status (None: no answer), code, Retry-After; and how often it is sent again.
 CASES: list[tuple[int | None, str, str | None, int]] = [
@@ -56,8 +54,7 @@ def checked(pauses: list[list[float | None]]) -> None:
     assert pauses[1][0] == 1.0
 
 
-def test_the_python_client_repeats_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(PYTHON)
+def test_the_python_client_repeats_what_the_page_says(python_client: None) -> None:
     pause_before_retry = import_module("nextinline.retries").pause_before_retry
 
     def pauses(status: int | None, code: str, wait: str | None) -> list[Any]:
@@ -70,13 +67,11 @@ def test_the_python_client_repeats_what_the_page_says(monkeypatch: pytest.Monkey
     checked([pauses(*case[:3]) for case in CASES])
 
 
-def test_the_typescript_client_repeats_what_the_page_says(tmp_path: Path) -> None:
-    compiler = needed_tool("tsc", "npm install --global typescript")
-    built = tmp_path / "dist"
-    subprocess.run([compiler, "--project", TYPESCRIPT, "--outDir", built], check=True)
-    (tmp_path / "package.json").write_text('{"type": "module"}')
+def test_the_typescript_client_repeats_what_the_page_says(
+    typescript_sdk: Path, tmp_path: Path
+) -> None:
     script = tmp_path / "pauses.mjs"
-    script.write_text(SCRIPT % (built / "retries.js"))
+    script.write_text(SCRIPT % (typescript_sdk / "dist" / "retries.js"))
     given = json.dumps({"cases": [*CASES], "most": MOST, "attempts": [*ATTEMPTS]})
 
     command = [needed_tool("node", "the package nodejs"), script, given]
@@ -85,18 +80,18 @@ def test_the_typescript_client_repeats_what_the_page_says(tmp_path: Path) -> Non
     checked(json.loads(told.stdout))
 
 
-def test_the_examples_of_the_typescript_page_compile(tmp_path: Path) -> None:
+def test_the_examples_of_the_typescript_page_compile(typescript_sdk: Path, tmp_path: Path) -> None:
     compiler = needed_tool("tsc", "npm install --global typescript")
-    [example] = re.findall(r"```ts\n(.*?)```", (TYPESCRIPT / "README.md").read_text(), re.S)
+    [example] = re.findall(r"```ts\n(.*?)```", (typescript_sdk / "README.md").read_text(), re.S)
     tasks = 'await company.tasks.start({ type: "report.weekly", payload: { job_id: job.id } });'
     text = f"declare const process: any;\n{example}{tasks}\n"
     (tmp_path / "example.ts").write_text(text)
     options = {
         "noEmit": True,
         "rootDir": "/",
-        "paths": {"nextinline-client": [f"{TYPESCRIPT}/src/index.ts"]},
+        "paths": {"nextinline-client": [f"{typescript_sdk}/src/index.ts"]},
     }
-    config = {"extends": f"{TYPESCRIPT}/tsconfig.json", "compilerOptions": options}
+    config = {"extends": f"{typescript_sdk}/tsconfig.json", "compilerOptions": options}
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "tsconfig.json").write_text(json.dumps(config | {"files": ["example.ts"]}))
 
@@ -108,9 +103,8 @@ def test_the_examples_of_the_typescript_page_compile(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["", "/", "/api/v1", "/api/v1/"])
 def test_the_python_client_takes_the_address_with_or_without_the_base_path(
-    monkeypatch: pytest.MonkeyPatch, ending: str
+    python_client: None, ending: str
 ) -> None:
-    monkeypatch.syspath_prepend(PYTHON)
     client = import_module("nextinline").Client
     asked: list[str] = []
 
@@ -126,8 +120,7 @@ def test_the_python_client_takes_the_address_with_or_without_the_base_path(
     assert asked == ["https://jobs.example/api/v1/jobs/1"]
 
 
-def test_the_feed_of_the_python_client_begins_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(PYTHON)
+def test_the_feed_of_the_python_client_begins_at_its_end(python_client: None) -> None:
     client = import_module("nextinline").Client
     asked: list[dict[str, str]] = []
 

@@ -9,9 +9,12 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
+import zipfile
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +27,10 @@ from pipeline.webhooks.endpoints import new_webhook_signing_secret
 from tests.support.callers import key_of
 from tests.support.environment import ROOT
 from tests.support.sandboxes import sandbox
+from tests.support.sdks import copied
 from tests.support.server import serving
-from tests.support.tools import needed_tool
+from tools.sdk import PYTHON, TYPESCRIPT
 
-PYTHON, TYPESCRIPT = ROOT / "docs/examples/sdk-python", ROOT / "docs/examples/sdk-typescript"
 STORY = Path(__file__).parent
 DOCUMENT = ROOT / "docs" / "openapi.yaml"
 EXPECTED: dict[str, Any] = {
@@ -77,11 +80,6 @@ def address(environment: dict[str, str], tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def python_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(PYTHON)
-
-
 def tokens(company: Company) -> list[str]:
     """Keys of the company and of its sandbox."""
     return [str(key_of(each.id).token) for each in (company, sandbox(company))]
@@ -106,18 +104,36 @@ def test_the_synchronous_python_client_plays_the_story(
 ) -> None:
     made: dict[str, Any] = {"__name__": "story"}
     text = (STORY / "sdk_story.py").read_text()
-    exec(import_module("make_sync").synchronous(text), made)  # noqa: S102  our own file
+    exec(import_module("make").synchronous(text), made)  # noqa: S102  our own file
 
     checked(made["tell_story"](address, *tokens(company)))
 
 
-def test_the_synchronous_client_is_made_from_the_asynchronous_one() -> None:
-    subprocess.run([sys.executable, PYTHON / "make_sync.py", "--check"], check=True)
+def test_pip_installs_what_is_made_too(tmp_path: Path) -> None:
+    """The build that pip starts, in a checkout in which nothing was made."""
+    client = copied(PYTHON, tmp_path)
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    subprocess.run(command, cwd=client, capture_output=True, check=True)
+
+    [wheel] = (client / "dist").iterdir()
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {"nextinline/models.py", "nextinline/synchronous/client.py"} < names
 
 
-def test_the_python_client_is_typed() -> None:
+def test_tests_and_users_have_the_same_generators() -> None:
+    project = tomllib.loads((ROOT / PYTHON / "pyproject.toml").read_text())
+    package = json.loads((ROOT / TYPESCRIPT / "package.json").read_text())
+    installs = (ROOT / ".ci" / "run").read_text()
+
+    name = "datamodel-code-generator"
+    assert f"{name}=={version(name)}" in project["build-system"]["requires"]
+    for tool in ("typescript", "openapi-typescript"):
+        assert f" {tool}@{package['devDependencies'][tool]}" in installs
+
+
+def test_the_python_client_is_typed(python_sdk: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "-p", "nextinline"]
-    done = subprocess.run(command, cwd=PYTHON, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=python_sdk, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -198,28 +214,13 @@ def test_the_python_client_says_which_webhooks_are_of_a_sandbox(python_client: N
 
 
 def test_the_typescript_client_compiles_and_plays_the_story(
-    address: str, company: Company, tmp_path: Path
+    address: str, company: Company, typescript_sdk: Path
 ) -> None:
-    built = tmp_path / "dist"
-    compiled = subprocess.run(
-        [
-            needed_tool("tsc", "npm install --global typescript"),
-            "--project",
-            TYPESCRIPT,
-            "--outDir",
-            built,
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert compiled.returncode == 0, compiled.stdout
-    (tmp_path / "package.json").write_text('{"type": "module"}')
     requests = webhooks()
 
     told = subprocess.run(
         [
-            *("node", STORY / "sdk_story.mjs", built / "index.js", address),
+            *("node", STORY / "sdk_story.mjs", typescript_sdk / "dist" / "index.js", address),
             *tokens(company),
         ],
         input="".join(f"{json.dumps(request)}\n" for request, _ in requests),

@@ -6,7 +6,7 @@ import re
 
 import grimp
 
-from tests.house.architecture import DIAGRAM, PAGE, drawn, layers, rooms
+from tools.architecture import DIAGRAM, PAGE, drawn, layers, rooms
 
 TEXT = PAGE.read_text()
 ROOM = re.compile(r"^\| `(\w+)` \| \S", re.M)
@@ -17,7 +17,7 @@ def test_every_contract_has_its_diagram() -> None:
 
 
 def test_the_diagrams_show_the_layers_of_the_contracts() -> None:
-    assert drawn(TEXT) == TEXT, "run `python -m tests.house.architecture`"
+    assert drawn(TEXT) == TEXT, "run `python -m tools.architecture`"
 
 
 def test_a_layer_that_moved_shows() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from run import pytest_options
-from tests.house.measure import ROOT
+from tests.support.environment import ROOT
 
 HALF_RUN = "def run(is_long):\n    if is_long:\n        return 1\n    return 2\n"
 TEST = "from half import run\n\n\ndef test_run():\n    assert run(False) == 2\n"

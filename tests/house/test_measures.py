@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.house.measure import findings
+from tools.measure import findings
 
 # A name may say more than its body, so a function that is called once is no fault.
 REPORTED_ONLY = {"private functions used once"}

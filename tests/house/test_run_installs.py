@@ -38,8 +38,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "requirements-embedded.txt").write_text("-r requirements.txt\n")
     (tmp_path / "requirements-dev.txt").write_text("# nothing, for tests\n")
     (tmp_path / "manage.py").write_text(MANAGE)
-    (tmp_path / "tests" / "house").mkdir(parents=True)
-    (tmp_path / "tests" / "house" / "suite.py").write_text(SUITE)
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "suite.py").write_text(SUITE)
     yield tmp_path
     shutil.rmtree(tmp_path, ignore_errors=True)  # an environment of its own is large
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.core.management import call_command
 
-from tests.house.check import Step, steps
+from tools.check import Step, steps
 
 
 @pytest.mark.slow

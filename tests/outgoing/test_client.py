@@ -39,14 +39,14 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *turns: list[str]) -> list[str]:
         found = waiting.pop(0) if len(waiting) > 1 else waiting[0]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in found]
 
-    connect = network.httpcore.AnyIOBackend.connect_tcp
+    connect = network.httpcore2.AnyIOBackend.connect_tcp
 
     async def noted(self: Any, host: str, *args: Any, **kwargs: Any) -> Any:
         connected.append(host)
         return await connect(self, host, *args, **kwargs)
 
     monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "getaddrinfo", getaddrinfo)
-    monkeypatch.setattr(network.httpcore.AnyIOBackend, "connect_tcp", noted)
+    monkeypatch.setattr(network.httpcore2.AnyIOBackend, "connect_tcp", noted)
     return connected
 
 

@@ -28,7 +28,6 @@ MARKS_OF_FILES = {
     "config/test_static_files.py": "faults",
     "house/test_run.py": "faults",
     "house/test_run_installs.py": "faults",
-    "house/test_suite.py": "faults",
     "management/test_demo.py": "slow",
     "management/test_keep_up.py": "faults",
     "management/test_supervisor.py": "faults",

@@ -1,1 +1,1 @@
-"""Asynchronous client. The synchronous one is made from it: see make_sync.py."""
+"""Asynchronous client. The synchronous one is made from it: see make.py."""

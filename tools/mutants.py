@@ -1,6 +1,6 @@
 """Mutation testing of rules that need no database: which changes of the code does no test notice?
 
-python -m tests.house.mutants jobs/policies.py tests.jobs.test_policies
+python -m tools.mutants jobs/policies.py tests.jobs.test_policies
 
 Needs the package cosmic-ray, which makes the mutants; no requirement of ours includes it. Each
 mutant runs in a fork: its code replaces the module's, the tests are imported anew, and each test

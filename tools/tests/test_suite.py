@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.suite import MOST_UNSTEADY
-from tests.support.environment import ROOT
+from tools import ROOT
+from tools.suite import MOST_UNSTEADY
 
 # Each test fails as often as its number says. How often it ran is written down.
 TESTS = """
@@ -33,7 +33,7 @@ def run(folder: Path, *fails: int, options: tuple[str, ...] = ()) -> tuple[int, 
     if not file.exists():
         file.write_text(TESTS.format(cases=cases))
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.house.suite", "-p", "no:cacheprovider", *options],
+        [sys.executable, "-m", "tools.suite", "-p", "no:cacheprovider", *options],
         cwd=folder,
         env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

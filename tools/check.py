@@ -14,7 +14,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools import ROOT
+
 TOOLS = Path(sys.executable).parent
 # An address at which no server listens: nothing embedded starts, and no connection is made.
 NO_DATABASE = {
@@ -73,11 +74,11 @@ def main() -> int:
         # djade's exit code tells that it changed a file, which is what --fix is for.
         passed = not run.returncode or (fix and bool(step.fix) and not step.run().returncode)
         verdict = "passed" if passed else "FAILED"
-        print(f"{step.name:12} {verdict}  {time.monotonic() - began:5.1f} s", flush=True)  # noqa: T201
+        print(f"{step.name:12} {verdict}  {time.monotonic() - began:5.1f} s", flush=True)
         if not passed:
             failed.append(step.name)
-            print(run.stdout, flush=True)  # noqa: T201
-    print(f"Failed: {', '.join(failed)}." if failed else "Every check passed.")  # noqa: T201
+            print(run.stdout, flush=True)
+    print(f"Failed: {', '.join(failed)}." if failed else "Every check passed.")
     return 1 if failed else 0
 
 

@@ -63,7 +63,7 @@ def run(arguments: list[str]) -> int:
     if code is not pytest.ExitCode.TESTS_FAILED or not outcomes.may_run_again:
         return int(code)
     say(f"\nAgain, one at a time, without other options: {len(outcomes.failed)}\n")
-    command = [sys.executable, "-m", "tests.house.suite", AGAIN, *outcomes.failed]
+    command = [sys.executable, "-m", "tools.suite", AGAIN, *outcomes.failed]
     return os.execv(sys.executable, command)  # noqa: S606 -- Ctrl-C reaches pytest alone, as before
 
 
@@ -81,7 +81,7 @@ def run_again(names: list[str]) -> int:
 
 def say(line: str) -> None:
     """Print a line at once."""
-    print(line, flush=True)  # noqa: T201 -- this is what people run it for
+    print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.house.branches import EXPLAINED, PRODUCT, TESTS, missed
-from tests.house.measure import ROOT
+from tools import ROOT
+from tools.branches import EXPLAINED, PRODUCT, TESTS, missed
 
 
 def report_of(name: str, *branches: list[int]) -> dict[str, object]:
@@ -32,4 +32,4 @@ def test_what_is_measured_is_there_and_ci_measures_it() -> None:
 
     assert all(each.is_dir() or each.with_suffix(".py").is_file() for each in places)
     assert all((ROOT / each).exists() for each in TESTS)
-    assert re.search(r"-m tests\.house\.branches", workflow)
+    assert re.search(r"-m tools\.branches", workflow)

@@ -1,8 +1,8 @@
-"""Measure how easily the code is read: `python -m tests.house.measure [--list] [PLACE ...]`.
+"""Measure how easily the code is read: `python -m tools.measure [--list] [PLACE ...]`.
 
 Prints one row per figure, for the whole product or for the files under each PLACE; with --list
-also where each smell stands. Lengths are measured in tests, benches and examples too. Uses only the
-standard library; needs no database.
+also where each smell stands. Lengths are measured in tests, tools, benches and examples too. Uses
+only the standard library; needs no database.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools import ROOT
+
 PRODUCT = ("tasks", "jobs", "applicants", "pipeline")
-BESIDE = ("tests", "bench", "docs")  # only the lengths of their files and functions are measured
+# Only the lengths of their files and functions are measured.
+BESIDE = ("tests", "tools", "bench", "docs")
 MADE = frozenset({"models.py"})  # below docs/examples: written by a program
 FOREIGN_FIRST_WORDS = frozenset(
     "what who whom whose which whether where when why how so those that this these it".split()
@@ -208,9 +210,9 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="also print where each smell stands")
     options = parser.parse_args()
     for finding in findings(options.places):
-        print(finding.row)  # noqa: T201
+        print(finding.row)
         for smell in finding.smells if options.list else ():
-            print(f"    {smell}")  # noqa: T201
+            print(f"    {smell}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Diagrams of docs/architecture.md; `python -m tests.house.architecture` redraws them.
+"""Diagrams of docs/architecture.md; `python -m tools.architecture` redraws them.
 
 Each diagram is the list of layers of one import-linter contract, top first.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 
-from tests.house.measure import ROOT
+from tools import ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
 DIAGRAM = re.compile(r"(?<=<!-- layers of )(\w+)( -->\n```text\n)(.*?)(?=```)", re.S)

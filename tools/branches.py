@@ -1,6 +1,6 @@
 """Branches of the core that the tests of its own rooms do not cover; there must be none.
 
-python -m tests.house.branches
+python -m tools.branches
 
 Runs these tests with coverage, and exits with 1 if a branch is missed that is not in EXPLAINED.
 CI runs it beside the other jobs. It takes about a minute of processor time.

@@ -3,7 +3,7 @@
 Start the site (`python3 run.py`), then pass its two one-click links, the owner's and the
 applicant's:
 
-    python -m tests.house.pictures OWNERS_LINK APPLICANTS_LINK
+    python -m tools.pictures OWNERS_LINK APPLICANTS_LINK
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from typing import NamedTuple
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
-PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+from tools import ROOT
+
+PICTURES = ROOT / "docs" / "pictures"
 CHROMIUM = Path("/usr/bin/chromium")
 SHELL = Path("/usr/bin/chromium-headless-shell")  # the same without windows, if it is there
 MOVING_JOB = "Boatbuilder"

@@ -1,7 +1,9 @@
 """Breaking changes between two OpenAPI documents: what a client of the old one may trip over.
 
-`python -m tests.house.contract` writes the document of this code as the released contract, without
-texts and examples. Do that with a release; a test compares the code with it.
+`python -m tools.contract` writes the document of this code as the released contract. Do that with
+a release; a test compares the code with it. It is kept, and not read from the last tag, because a
+shallow clone and an archive have no tags. It holds only what is compared, with one operation or
+named part a line, so that a release shows what it changes.
 
 A response may get fields and codes; a request may get optional fields, parameters and wider limits.
 Everything else is a new version.
@@ -13,10 +15,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.environment import ROOT
+from tools import ROOT
 
 RELEASED = ROOT / "tests" / "api" / "released" / "v1.json"
-_TEXTS = {"description", "summary", "example", "examples", "tags", "links", "title"}
+# What a document has for people and generators: no change of it breaks a client.
+_NOT_COMPARED = {"description", "summary", "example", "examples", "tags", "links", "title"}
+_NOT_COMPARED |= {"operationId", "security"}
 # Limits that narrow what is accepted if they grow, and those that do if they shrink.
 _LEAST, _MOST = ("minimum", "minLength", "minItems"), ("maximum", "maxLength", "maxItems")
 
@@ -187,21 +191,35 @@ def _of_limits(where: str, old: Schema, new: Schema, asked: bool) -> Iterator[st
         yield f"{where}: the pattern changed"
 
 
-def without_texts(part: Any) -> Any:
-    """Return a document without what only people read. Fields may have such names too."""
+def compared(document: Schema) -> Schema:
+    """Return what is compared of a document."""
+    named = {kind: document["components"][kind] for kind in ("headers", "responses", "schemas")}
+    return {"paths": _compared(document["paths"]), "components": _compared(named)}
+
+
+def _compared(part: Any) -> Any:
+    """Leave out what is not compared. Fields may have such names too."""
     if isinstance(part, list):
-        return [without_texts(each) for each in part]
+        return [_compared(each) for each in part]
     if not isinstance(part, dict):
         return part
     return {
         name: (
-            {field: without_texts(schema) for field, schema in value.items()}
+            {field: _compared(schema) for field, schema in value.items()}
             if name == "properties"
-            else without_texts(value)
+            else _compared(value)
         )
         for name, value in part.items()
-        if name not in _TEXTS
+        if name not in _NOT_COMPARED
     }
+
+
+def written(part: Schema, levels: int = 3) -> str:
+    """Return a document as JSON, with one line for each operation and each named part."""
+    if not levels:
+        return json.dumps(part, sort_keys=True)
+    rows = (f"{json.dumps(name)}: {written(part[name], levels - 1)}" for name in sorted(part))
+    return "{\n" + ",\n".join(rows) + "\n}"
 
 
 if __name__ == "__main__":
@@ -210,4 +228,4 @@ if __name__ == "__main__":
     django.setup()
     from pipeline.api.openapi.document import document
 
-    RELEASED.write_text(json.dumps(without_texts(document()), indent=1, sort_keys=True) + "\n")
+    RELEASED.write_text(written(compared(document())) + "\n")

@@ -1,4 +1,4 @@
-"""Look for known vulnerabilities of the locked requirements: `python -m tests.house.audit`.
+"""Look for known vulnerabilities of the locked requirements: `python -m tools.audit`.
 
 Needs a network, for pip-audit itself and for the database of advisories. Without one it says so and
 exits with 0; it exits with 1 only if something was found.
@@ -13,7 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools import ROOT
+
 FILES = ("requirements.txt", "requirements-dev.txt")
 
 
@@ -39,7 +40,7 @@ def _audit(python: Path, file: str, report: Path) -> int:
         return _skipped(f"the advisories for {file} could not be read")
     vulnerable = vulnerabilities(json.loads(report.read_text()))
     for line in vulnerable:
-        print(line)  # noqa: T201
+        print(line)
     return int(bool(vulnerable))
 
 
@@ -53,7 +54,7 @@ def vulnerabilities(report: dict[str, Any]) -> list[str]:
 
 
 def _skipped(why: str) -> int:
-    print(f"Audit skipped: {why}.")  # noqa: T201
+    print(f"Audit skipped: {why}.")
     return 0
 
 

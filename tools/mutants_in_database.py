@@ -1,6 +1,6 @@
 """Mutation testing of rules whose tests need a database: which changes does no test notice?
 
-python -m tests.house.mutants_in_database pipeline/audit/rules.py tests/audit tests/services
+python -m tools.mutants_in_database pipeline/audit/rules.py tests/audit tests/services
 
 Needs the package cosmic-ray, as `mutants` does. The tests run once to learn which of them reach
 which line. Then each mutant's code replaces that of the functions in place, and the tests that
@@ -27,7 +27,7 @@ import coverage
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.house.mutants import mutants_of
+from tools.mutants import mutants_of
 
 CPU_SECONDS, LIMIT_SECONDS = 8, 120  # of a test: other work on the machine must kill no mutant
 MOST_TESTS = 150

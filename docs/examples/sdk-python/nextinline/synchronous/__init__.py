@@ -1,1 +1,0 @@
-"""Synchronous client, made by make_sync.py."""
