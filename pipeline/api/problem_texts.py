@@ -14,7 +14,7 @@ class ProblemText(NamedTuple):
 
 _CORRECT = "Correct the request. The same request fails again."
 _WAIT = "Wait for the seconds in `Retry-After`, then send the same request again."
-_READ = "Read the object again and decide anew. The same request fails again."
+_READ = "Read the object again and decide from its current state. The same request fails again."
 
 PROBLEM_TEXTS = {
     "VALIDATION_ERROR": ProblemText(
@@ -38,7 +38,7 @@ PROBLEM_TEXTS = {
         "`GET /task-types` has the schema of each type's payload.",
     ),
     "INVALID_FILE": ProblemText(
-        "the beginning of the file is not that of a list of people; `detail` says why",
+        "the file does not start like a list of people; `detail` says why",
         "Send CSV in UTF-8 whose first line names the columns `name` and `email`.",
     ),
     "INVALID_SCHEDULE": ProblemText(
@@ -52,7 +52,7 @@ PROBLEM_TEXTS = {
         "Send `Authorization: Bearer …` with a key that is neither revoked nor expired.",
     ),
     "PERMISSION_DENIED": ProblemText(
-        "the object is yours, but this credential is not enough",
+        "the object is yours, but this credential does not have the required permission",
         "`detail` names the scope or role that is needed. Each operation in the reference says "
         "who may call it.",
     ),
@@ -120,8 +120,8 @@ PROBLEM_TEXTS = {
         "There is nothing to look at again. A person who has not applied yet can apply.",
     ),
     "ALREADY_CONTESTED": ProblemText(
-        "the company was already asked to look at this end again",
-        "Read the request and its answer. A later end can be contested again.",
+        "the company has already been asked to look at this again",
+        "Read the request and its answer. A later decision can be contested again.",
     ),
     "CONTEST_TOO_LATE": ProblemText(
         "the application ended more than 30 days ago",

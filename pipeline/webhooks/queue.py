@@ -48,7 +48,7 @@ _OF_EVENTS = {
     EventType.LAPSED: "A person missed the last deadline, or never proved the address",
     EventType.REINSTATED: "The company gave back a place that a miss or a decision had cost",
     EventType.PLACED: "A person got their place in line by the draw",
-    EventType.DEFERRED: "A person asked for no seat before a time, or cancelled that request",
+    EventType.DEFERRED: "A person asked for no offers until a time, or cancelled that request",
     EventType.PREACCEPTED: "A person accepted a seat in advance, or took that back",
     EventType.PASS_ASKED: "A person asked to pass their next turn, or took that back",
     EventType.PASSED: "A person passed a turn and keeps their place",

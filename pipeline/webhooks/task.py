@@ -71,7 +71,10 @@ def queue_webhooks_of_job_in_task(payload: dict[str, Any], context: Context) -> 
     schema=_NOTHING,
 )
 def deliver_webhooks_in_task(payload: dict[str, Any], context: Context) -> dict[str, int]:
-    """Deliver what is due to all endpoints, for at most a minute: {"attempts", "delivered"}."""
+    """Deliver what is due to all endpoints, for at most a minute.
+
+    Return the counts `attempts` and `delivered`.
+    """
     from pipeline.webhooks.deliver import deliver_due_webhooks  # see TASK_PRELOAD
 
     refuse_task_of_company(context)

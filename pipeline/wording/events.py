@@ -108,7 +108,7 @@ def reinstatement_reason_choices() -> list[tuple[str, str]]:
 # Sentences about what people want of their turn. Pure.
 
 
-# The name in an event's data of the time before which the person wants no seat.
+# The name in an event's data of the time until which the person is offered no seat.
 NOT_BEFORE = "not_before"
 # The name of the time until which the person accepts a seat in advance.
 ACCEPT_UNTIL = "accept_until"
@@ -117,8 +117,8 @@ PASS_NEXT = "pass_next"  # noqa: S105
 
 WISH_SENTENCES: dict[tuple[EventType, str | None], str] = {
     (EventType.DEFERRED, NOT_BEFORE): (
-        "{They} asked for no seat before {not_before}. The place in line stays the same. Seats "
-        "that open earlier go to people behind."
+        "{They} asked not to be offered a seat until {not_before}. The place in line stays the "
+        "same. Seats that open earlier go to people behind."
     ),
     (EventType.DEFERRED, None): "{They} can be offered a seat at any time again.",
     (EventType.PREACCEPTED, ACCEPT_UNTIL): (

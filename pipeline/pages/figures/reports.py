@@ -197,16 +197,16 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 @for_members(Action.MANAGE_SCHEDULES)
 def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Start or stop making the report every Monday at 08:00."""
+    """Start or stop creating the report every Monday at 08:00."""
     member, job = own_job(request, job_id, Action.MANAGE_SCHEDULES)
     actor = f"member:{member.user.id}"
     try:
         if request.POST.get("do") == "stop":
             delete_report_schedule(job.company_id, job.id, actor=actor)
-            done = "Reports are no longer made on Mondays. Existing reports stay here."
+            done = "Reports are no longer created on Mondays. Existing reports stay here."
         else:
             schedule_reports(job, zone=timezone.get_current_timezone_name(), actor=actor)
-            done = "A report of the past week is made every Monday."
+            done = "A report on the past week is created every Monday."
         messages.success(request, done)
     except (TaskError, WorkError) as error:
         messages.error(request, str(error))

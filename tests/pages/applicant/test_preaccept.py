@@ -69,7 +69,7 @@ def test_the_page_says_when_a_yes_has_ended(waiting: Application) -> None:
 
     let_time_pass(waiting.job_id, 5 * 86_400)
 
-    assert "Your yes in advance ended" in text_of(client.get(mine(waiting)))
+    assert "Your advance acceptance expired" in text_of(client.get(mine(waiting)))
     assert "Take my yes back" not in text_of(client.get(mine(waiting, "yes/")))
 
 
@@ -130,7 +130,7 @@ def test_in_a_draw_a_yes_is_shown_and_taken_back() -> None:
     dashboard = text_of(client.get("/me/"))
     assert "Say yes in advance" in form
     assert "You said yes: " in page
-    assert "Change your yes" in page
+    assert "Change the advance acceptance" in page
     assert "drawn by lot" in page
     assert all("the seat is yours at once: you said yes" in said for said in (page, dashboard))
     client.post(mine(person, "yes/"), {"now": "yes"})
@@ -146,4 +146,4 @@ def test_in_a_draw_a_date_is_shown_too() -> None:
 
     page = text_of(client.get(mine(person))).split("What happened")[0]
     assert "be offered a seat before" in page
-    assert "You asked for no seat before" in page
+    assert "You asked not to be offered a seat until" in page

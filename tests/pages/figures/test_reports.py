@@ -56,7 +56,7 @@ def test_a_job_of_this_week_has_nothing_to_report_yet(owner: Client, company: Co
 
     assert "The first week is not over" in text
     assert "Make last week" not in text
-    assert "Make it every Monday" in text
+    assert "Create one every Monday" in text
 
 
 def test_the_list_has_every_week_and_links_to_it(viewer: Client, job: UUID, made: str) -> None:
