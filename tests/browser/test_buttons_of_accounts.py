@@ -211,8 +211,8 @@ def test_an_applicant_says_yes_in_advance(page: Page, site: Site, world: World) 
     they.press("Say yes")
     shows(page, "If your turn comes before then, the seat is yours at once.")
     assert factories.fresh(waiting).accept_until
-    they.follow("Change the advance acceptance…")
-    they.press("Take my yes back")
+    they.follow("Change my acceptance…")
+    they.press("Cancel my acceptance")
 
     shows(page, "You will be asked to confirm when it is your turn.")
     assert factories.fresh(waiting).accept_until is None

@@ -83,6 +83,31 @@ def test_a_file_or_test_that_is_gone_is_noticed() -> None:
     assert gone(text) == ["gone.py", "test_gone", "test_gone_too"]
 
 
+MEASURED = re.compile(
+    r"(\d[\d,]*(?:\.\d+)?)\s?(?=(?:ms|s|seconds|MB|GB|bytes|/s|a second|times the CPU)(?!\w))"
+)
+GUIDES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def unmeasured(text: str, results: str) -> list[str]:
+    """Return the figures with a unit that a text quotes of a bench, and that its results lack."""
+    known = set(re.findall(r"\d[\d,]*(?:\.\d+)?", results))
+    parts = re.split(r"\n\s*\n|\n(?=[-|] )", text)
+    of_benches = [part for part in parts if re.search(r"`bench/\w+\.py", part)]
+    return [each for part in of_benches for each in MEASURED.findall(part) if each not in known]
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_figure_of_a_bench_is_among_its_results(guide: Path) -> None:
+    assert unmeasured(guide.read_text(), (ROOT / "bench" / "README.md").read_text()) == []
+
+
+def test_a_figure_that_no_bench_measured_is_noticed() -> None:
+    text = "It takes 5 ms.\n\nIt takes 3 ms (`bench/year.py`), or 1.6 ms and 7,000 bytes."
+
+    assert unmeasured(text, "took 3 ms, 1.61 ms") == ["1.6", "7,000"]
+
+
 def unknown(text: str) -> list[str]:
     """Return the names that a text places in a file that does not define them."""
     return [

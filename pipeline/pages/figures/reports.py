@@ -59,7 +59,7 @@ LIST_COLUMNS = {
 }
 NO_REPORTS = (
     "A report covers one week, Monday to Monday: applications, offers, missed deadlines, waiting"
-    " times and free seats, compared with the week before. Make the first one, or switch on Monday"
+    " times and free seats, compared with the week before. Create the first one, or switch on Monday"
     " reports."
 )
 CSV_COLUMNS = ("group", "figure", "unit", "week", "week_before")
@@ -77,7 +77,7 @@ class Line:
 @require_safe
 @for_members()
 def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """List the reports; the page keeps itself up to date while one is being made."""
+    """List the reports; the page keeps itself up to date while one is being created."""
     member, job = own_job(request, job_id)
     before = _report_week(request.GET.get("before", ""))
     page = read_reports(job.id, before=before, limit=PAGE)
