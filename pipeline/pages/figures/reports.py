@@ -59,8 +59,8 @@ LIST_COLUMNS = {
 }
 NO_REPORTS = (
     "A report covers one week, Monday to Monday: applications, offers, missed deadlines, waiting"
-    " times and free seats, compared with the week before. Create the first one, or switch on Monday"
-    " reports."
+    " times and free seats, compared with the week before. Create the first one, or switch on"
+    " Monday reports."
 )
 CSV_COLUMNS = ("group", "figure", "unit", "week", "week_before")
 
