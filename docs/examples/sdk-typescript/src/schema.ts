@@ -352,8 +352,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for no seat before a time, or cancel that
-         * @description Ask for no seat before a time, or cancel that. Repeating it is harmless.
+         * Ask not to be offered a seat until a time, or cancel that
+         * @description Ask not to be offered a seat until a time, or cancel that. Repeating it is harmless.
          *
          *     The person keeps their place in line. Until `not_before`, at most 60 days ahead, seats go to the people behind them; that does not count as a miss. With null, they can be offered a seat at once. Only a verified person on the waitlist without an open offer can do this.
          *
@@ -2310,7 +2310,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A person asked for no seat before a time, or cancelled that request
+         * A person asked for no offers until a time, or cancelled that request
          * @description Sent to your endpoints. Verify the signature and store the event, then answer within 15 seconds.
          */
         post: operations["on_application_deferred"];
@@ -3441,7 +3441,7 @@ export interface components {
             name: string;
         };
         /**
-         * @description A request to look again at the end of an application, and its answer.
+         * @description A request to look again at how an application ended, and its answer.
          * @example {
          *       "id": "019a3c5e-7f00-7000-8000-000000000001",
          *       "application_id": "019a3c5e-7f00-7000-8000-000000000001",
@@ -3664,7 +3664,7 @@ export interface components {
             reason_code?: "NOT_A_MATCH" | "POSITION_FILLED" | "NO_RESPONSE" | "MISSED_INTERVIEW" | "DUPLICATE_PERSON" | "OTHER" | null;
         };
         /**
-         * @description A person wants no seat before a time; null cancels this.
+         * @description A person asks not to be offered a seat until a time; null cancels this.
          * @example {
          *       "not_before": null
          *     }
@@ -3916,7 +3916,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description How often someone asked the company to look again at an end.
+             * @description How often someone asked the company to look again.
              */
             contested_count: number | null;
             /**
@@ -4016,12 +4016,12 @@ export interface components {
             offers_seen: number;
             /**
              * Format: int64
-             * @description How many of the job's last forecasts have an end.
+             * @description How many of the job's last forecasts have come true or failed.
              */
             forecasts_counted: number;
             /**
              * Format: int64
-             * @description How many of them came true; null if too few have an end.
+             * @description How many of them came true; null if too few have.
              */
             forecasts_true_percent: number | null;
         };
