@@ -49,7 +49,7 @@ def checked_company_name(name: str) -> str:
     except ValidationError as error:
         raise BadName(*error.messages) from None
     if len(name) > NAME_LENGTH:
-        raise BadName(f"A name has 1 to {NAME_LENGTH} characters.")
+        raise BadName(f"A name must have 1 to {NAME_LENGTH} characters.")
     return name
 
 

@@ -25,6 +25,14 @@ def layers() -> dict[str, list[str]]:
     }
 
 
+def page_rooms() -> set[str]:
+    """Return the names of the rooms of the pages, which stand side by side."""
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts = pyproject["tool"]["importlinter"]["contracts"]
+    [found] = [each for each in contracts if each["type"] == "independence"]
+    return {module.removeprefix("pipeline.pages.") for module in found["modules"]}
+
+
 def rooms(package: str) -> set[str]:
     """Return the names of all modules in the layers of a package."""
     return {name.strip() for layer in layers()[package] for name in layer.split("|")}

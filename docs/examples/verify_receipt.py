@@ -32,7 +32,7 @@ LEEWAY = timedelta(minutes=5)  # by which this machine's clock may be slow
 WAITING, SEATED = "WAITLIST", ("PENDING_ACKNOWLEDGMENT", "ACTIVE")
 # The events that leave a place where it is, and what they leave as it was besides.
 KEPT = {"VERIFIED": "verified an address", "DEFERRED": "deferred a turn"}
-KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted an end", "PASS_ASKED": "asked to pass"}
+KEPT |= {"PREACCEPTED": "said yes", "NOTED": "noted a review", "PASS_ASKED": "asked to pass"}
 HELD = ("decay_count", "eligible_at", "passes_used", "not_before")
 UNTOUCHED = dict.fromkeys((*KEPT, "PLACED"), HELD) | {"DEFERRED": HELD[:3]}
 Facts = dict[str, Any]
@@ -155,7 +155,7 @@ def verify_log(receipts: Named, rows: list[Facts]) -> Verdict:
 
 
 def rewritings(receipts: Named, rows: list[Facts], digests: list[str]) -> list[str]:
-    """Name the events about which the log says something else than when a receipt was signed."""
+    """Name the events that the log describes differently from when a receipt was signed."""
     good = 0
     for name, receipt in receipts:
         seq = receipt["seq"]
@@ -276,11 +276,11 @@ class Line:
         elif event == "REINSTATED" and (not new or new != self.offered.get(row["application"])):
             yield "gave back a place that this person never held"
         elif event == "REINSTATED" and before.get("event") == "LEFT":
-            yield "gave back a place after an end that nobody had asked about"
+            yield "gave someone their place back although no one had asked for a review"
         elif event == "NOTED" and before.get("status") != "INACTIVE":
-            yield "noted an end of someone who had not left"
+            yield "noted a review for someone who had not left"
         elif any(before.get(name) != now.get(name) for name in UNTOUCHED.get(event, ())):
-            yield "changed the misses, a cool-down, or before when no seat is wanted"
+            yield "changed the misses, a cool-down, or a date until which no seat is wanted"
         elif event in KEPT and old != new:
             yield f"{KEPT[event]} and changed the place"
         joins = now["status"] == WAITING and event not in ("REINSTATED", "PASSED", *KEPT)
@@ -310,14 +310,14 @@ class Line:
         if (event == "PLACED") != bool(self.to_place):
             yield "is not what the draw by lot has next"
         elif event == "PLACED" and self.to_place.pop() != row["application"]:
-            yield "placed someone else than the draw by lot says"
+            yield "placed a different person from the one drawn"
         elif event == "PLACED" and (new is None or new[0] != self.next_ticket):
-            yield f"placed someone at {new}, which is not the next place of the draw"
+            yield f"gave someone the wrong place in the draw: {new}"
         if self.draw_at and not self.seed:
             if now["status"] in SEATED:
                 yield "gave a seat before the draw"
             if event == "APPLIED" and row["at"] >= self.draw_at:
-                yield "let someone into the draw after its time"
+                yield "let someone into the draw after entries had closed"
 
     def check_my_key(self, row: Facts, before: Facts, now: Facts) -> None:
         """Name each event that changed my place in the order."""
@@ -349,7 +349,8 @@ class Line:
         elif (me.get("eligible_at") or "") > row["at"]:
             reason = f"your cool-down after event {self.missed} had not ended"
         elif (me.get("not_before") or "") > row["at"]:
-            reason = f"in event {self.deferred} you asked for no seat before {me['not_before']}"
+            until = me["not_before"]
+            reason = f"in event {self.deferred} you asked to be offered no seat until {until}"
         else:
             whom = f"someone behind you, {theirs or 'who just came'},"
             what = f"event {row['seq']} gave a seat to {whom} while you waited at {mine}"

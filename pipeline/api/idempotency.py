@@ -54,7 +54,7 @@ def begin_idempotent(request: Request) -> None:
         return
     key = key.strip()
     if not _KEY.fullmatch(key):
-        refuse_parameter(HEADER, "A key has 1 to 255 characters.")
+        refuse_parameter(HEADER, "A key must have 1 to 255 characters.")
     try:
         body = sha256(request._request.body).hexdigest()
     except UnreadablePostError:

@@ -49,7 +49,7 @@ class ProblemType:
 
 _CORRECT = "Correct the request. The same request fails again."
 _WAIT = "Wait for the seconds in `Retry-After`, then send the same request again."
-_READ = "Read the object again and decide anew. The same request fails again."
+_READ = "Read the object again and decide from its current state. The same request fails again."
 
 VALIDATION_ERROR = ProblemType(
     status=400,
@@ -110,7 +110,7 @@ INVALID_PAYLOAD = ProblemType(
 INVALID_FILE = ProblemType(
     status=400,
     code="INVALID_FILE",
-    about="the beginning of the file is not that of a list of people; `detail` says why",
+    about="the file does not start like a list of people; `detail` says why",
     remedy="Send CSV in UTF-8 whose first line names the columns `name` and `email`.",
     raised_as=(line.ImportFileRefused,),
 )
@@ -140,7 +140,7 @@ NOT_AUTHENTICATED = ProblemType(
 PERMISSION_DENIED = ProblemType(
     status=403,
     code="PERMISSION_DENIED",
-    about="the object is yours, but this credential is not enough",
+    about="the object is yours, but this credential does not have the required permission",
     remedy=(
         "`detail` names the scope or role that is needed. Each operation in the reference "
         "says who may call it."
@@ -297,8 +297,8 @@ NOT_CONTESTABLE = ProblemType(
 ALREADY_CONTESTED = ProblemType(
     status=409,
     code="ALREADY_CONTESTED",
-    about="the company was already asked to look at this end again",
-    remedy="Read the request and its answer. A later end can be contested again.",
+    about="the company has already been asked to look at this again",
+    remedy="Read the request and its answer. A later decision can be contested again.",
     raised_as=(line.AlreadyContested,),
 )
 CONTEST_TOO_LATE = ProblemType(

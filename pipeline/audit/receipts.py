@@ -49,7 +49,7 @@ SHOWN = frozenset(
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
 _DECISIONS = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)
-# One word for questions and answers about an end, which do not concern the order.
+# One word for requests to look again and their answers, which do not concern the order.
 NOTED = "NOTED"
 
 _COLUMNS = "seq event application_id from_status to_status cause_seq policy_version at data hash"

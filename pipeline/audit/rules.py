@@ -155,9 +155,9 @@ class ContestsFold:
         answer_by = parse_logged_time(event.data[ANSWER_BY])
         known = end.seq in self._contested or contest_id in self.logged
         if event.data[CONTESTED_SEQ] != end.seq or known:
-            return "it contests another end, or one that was contested before"
+            return "it contests another decision, or one that was contested before"
         if event.actor_kind != ActorKind.APPLICANT:
-            return "only the person contests an end"
+            return "only the person can contest how the application ended"
         late = event.at >= end.at + CONTEST_WITHIN
         if late or answer_by is None or answer_by < event.at + timedelta(days=1):
             return "it comes too late, or leaves no time for an answer"
@@ -173,7 +173,7 @@ class ContestsFold:
         return ""
 
 
-# Check of wishes in a log: who asks for no seat before a time, accepts one in advance, or passes.
+# Check of wishes in a log: to be offered no seat until a time, to accept one in advance, to pass.
 # All keep their place. The first get no seat before that time, the second get it at once, and the
 # last get none before the cool-down of the pass is over. Like the rest of the fold, it shares no
 # rule with the code that writes the log.
@@ -477,7 +477,7 @@ class DrawFold:
         if event.to_status is not None and Status(event.to_status).holds_seat:
             return "it gives a seat before the draw"
         if event.event == EventType.APPLIED and event.at >= self.draw_at:
-            return "it lets someone into the draw after its time"
+            return "it lets someone into the draw after entries had closed"
         return ""
 
 

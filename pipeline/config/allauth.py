@@ -1,4 +1,4 @@
-"""Settings of django-allauth for staff sign-in: password, emailed code, passkey, TOTP."""
+"""Settings for django-allauth: staff sign-in: password, emailed code, passkey, TOTP."""
 
 from __future__ import annotations
 

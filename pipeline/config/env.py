@@ -42,14 +42,14 @@ class _Env(environ.Env):
         """Return one of the choices. Raises ImproperlyConfigured for any other value."""
         value = str(self.str(var, default=default))
         if value not in choices:
-            raise ImproperlyConfigured(f"{var} must be one of {', '.join(choices)}; not {value!r}.")
+            raise ImproperlyConfigured(f"{var} must be one of {', '.join(choices)}, not {value!r}.")
         return value
 
     def at_least(self, var: str, default: int, *, least: int = 1) -> int:
         """Return a whole number of at least `least`. Raises ImproperlyConfigured otherwise."""
         text = str(self.str(var, default=str(default))).strip()
         if not text.isascii() or not text.isdecimal() or int(text) < least:
-            raise ImproperlyConfigured(f"{var} must be a whole number from {least}; not {text!r}.")
+            raise ImproperlyConfigured(f"{var} must be a whole number from {least}, not {text!r}.")
         return int(text)
 
 
@@ -149,7 +149,7 @@ ALIVE_FILE: str = _env.str("ALIVE_FILE", default="")
 END_WITH_PARENT: bool = _env.bool("END_WITH_PARENT", default=False)
 # How many seconds a company's decision can be undone before it takes effect.
 DECISION_UNDO_SECONDS = _env.at_least("DECISION_UNDO_SECONDS", 0 if TESTING else 10, least=0)
-# How many days a company has to answer someone who asked it to look at an end again.
+# How many days a company has to answer someone who asked it to look again.
 CONTEST_DAYS = _env.at_least("CONTEST_DAYS", 14)
 # Turn off for a pooler in transaction mode without prepared statements.
 PREPARED_STATEMENTS: bool = _env.bool("PREPARED_STATEMENTS", default=True)

@@ -7,7 +7,6 @@ rest.
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -38,15 +37,13 @@ def start_error_reports(dsn: str, *, environment: str) -> None:
         raise ImproperlyConfigured(
             "SENTRY_DSN needs the library sentry-sdk: install the extra `sentry`, or unset it."
         ) from None
-    try:
-        release = version("next-in-line")
-    except PackageNotFoundError:  # in a checkout
-        release = None
+    from pipeline.config.release import COMMIT, VERSION  # asks git for the commit
+
     try:
         sentry_sdk.init(
             dsn=dsn,
             environment=environment,
-            release=release,
+            release=f"next-in-line@{VERSION}" + (f"+{COMMIT}" if COMMIT else ""),
             default_integrations=False,
             integrations=[
                 LoggingIntegration(level=None),

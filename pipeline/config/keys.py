@@ -41,7 +41,7 @@ def receipt_key_id(public_key: bytes) -> str:
     return sha256(public_key).hexdigest()[:16]
 
 
-# Settings of the key under which the site sends notifications to devices (VAPID, RFC 8292).
+# Settings for the key under which the site sends notifications to devices (VAPID, RFC 8292).
 
 
 _SUBJECT = re.compile(r"mailto:[^@\s]+@[^@\s]+|https://[^\s/]\S*")

@@ -18,7 +18,7 @@ CONTEST_WITHIN = timedelta(days=30)
 TEXT_LENGTH = 2_000
 # The ends that can be contested: decisions of the company, and the last missed deadline.
 CONTESTABLE = (Outcome.LAPSED, Outcome.REMOVED, Outcome.REJECTED)
-# The names in an event's data of the contest's id, of the `seq` of the end that is contested, of
+# The names in an event's data of the contest's id, of the `seq` of the contested event, of
 # the time by which it is to be answered, of the answer, and of the answer's `seq`.
 CONTEST_ID, CONTESTED_SEQ, ANSWER_BY = "contest_id", "contested_seq", "answer_by"
 ANSWER, ANSWER_SEQ = "answer", "answer_seq"
@@ -29,7 +29,7 @@ OF_CONTESTS = (EventType.CONTESTED, EventType.CONTEST_ANSWERED)
 class ContestAnswer(StrEnum):
     """Answer to a contest."""
 
-    UPHELD = "UPHELD"  # the end stands
+    UPHELD = "UPHELD"  # the decision stands
     CHANGED = "CHANGED"  # the person has the former place back
     DROPPED = "DROPPED"  # not answered: the person's data was erased
 

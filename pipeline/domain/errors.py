@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-# A company decides by outcome, so a refusal names the outcome, not the move.
-_OUTCOMES_OF_MOVES = {"REMOVE": "REMOVED", "REJECT": "REJECTED", "HIRE": "HIRED"}
+# What a move does to an application, where it is not the verb with "ed".
+_PARTICIPLES = {
+    "ANSWER_CONTEST": "looked at again",
+    "ASK_PASS": "passed",
+    "CLOSE_OUT": "closed out",
+    "DEFER": "deferred",
+    "VERIFY": "verified",
+    "WITHDRAW": "withdrawn",
+}
 
 
 class LineError(Exception):
@@ -138,10 +145,11 @@ class DrawFullOfUnverified(DrawFull):
 
 
 class IllegalMove(LineError):
-    message = "{move} is not possible from {status}."
+    message = "An application that is {status} cannot be {done}."
 
     def __init__(self, *, move: str, status: str | None) -> None:
-        super().__init__(move=_OUTCOMES_OF_MOVES.get(move, move), status=status)
+        regular = move.lower().removesuffix("e") + "ed"
+        super().__init__(done=_PARTICIPLES.get(move, regular), status=status or "new")
         self.facts = {"move": move, "status": status}
 
 
@@ -174,11 +182,11 @@ class NotContestable(LineError):
 
 
 class AlreadyContested(LineError):
-    message = "The company has already been asked to look at this end again. You can ask only once."
+    message = "You have already asked the company to look at this again. You can ask only once."
 
 
 class ContestTooLate(LineError):
-    message = "It is too late to ask: the company can look again for {days} days after the end."
+    message = "It is too late to ask. You could do so for {days} days after the application ended."
 
 
 class ContestNotFound(LineError):
@@ -186,7 +194,7 @@ class ContestNotFound(LineError):
 
 
 class ContestAnswered(LineError):
-    message = "This request to look again was already answered."
+    message = "This request to look again has already been answered."
 
 
 class NotDeferrable(LineError):
@@ -210,7 +218,7 @@ class EmailNotFound(LineError):
 
 
 class EmailRepeatedTooSoon(LineError):
-    message = "Emails to this person were just sent again. Wait a minute."
+    message = "Emails to this person have just been resent. Wait a minute, then try again."
 
     @property
     def wait(self) -> float:

@@ -101,7 +101,7 @@ RULES: dict[Action, Rule] = {
     Action.PREACCEPT: _APPLICANT_ANYWHERE,
     Action.PASS_TURN: _APPLICANT_ANYWHERE,  # the offer that is open, or the next
     Action.WITHDRAW: _APPLICANT_ANYWHERE,
-    Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look at an end again
+    Action.CONTEST: _APPLICANT_ANYWHERE,  # ask the company to look again
     Action.TAKE_OVER: _APPLICANT,
     Action.READ_APPLICATION: _BOTH_SIDES_ANYWHERE,
     Action.READ_APPLICANT: _BOTH_SIDES_ANYWHERE,

@@ -78,7 +78,7 @@ class EventType(StrEnum):
     WITHDRAWN = "WITHDRAWN"
     REMOVED = "REMOVED"
     CLOSED_OUT = "CLOSED_OUT"
-    CONTESTED = "CONTESTED"  # the person asked the company to look at the end again
+    CONTESTED = "CONTESTED"  # the person asked the company to look again
     CONTEST_ANSWERED = "CONTEST_ANSWERED"
     JOB_CREATED = "JOB_CREATED"
     JOB_OPENED = "JOB_OPENED"
@@ -104,9 +104,9 @@ class Move(StrEnum):
     EXTEND = "EXTEND"
     DECAY = "DECAY"
     LAPSE = "LAPSE"
-    REINSTATE = "REINSTATE"  # to the place before a miss, or before an end that was contested
+    REINSTATE = "REINSTATE"  # to the place before a miss, or before a contested decision
     PLACE = "PLACE"  # by the draw of the order
-    DEFER = "DEFER"  # the person keeps the place, and wants no seat before a time
+    DEFER = "DEFER"  # the person keeps the place, and is offered no seat until a time
     PREACCEPT = "PREACCEPT"  # the person accepts a seat that is offered before a time
     ASK_PASS = "ASK_PASS"  # noqa: S105  the person wants to pass their next turn
     PASS = "PASS"  # noqa: S105  a turn, without a miss
@@ -115,7 +115,7 @@ class Move(StrEnum):
     REJECT = "REJECT"
     HIRE = "HIRE"
     CLOSE_OUT = "CLOSE_OUT"
-    CONTEST = "CONTEST"  # the end stays as it is, until the company answers
+    CONTEST = "CONTEST"  # nothing changes until the company answers
     ANSWER_CONTEST = "ANSWER_CONTEST"
 
 

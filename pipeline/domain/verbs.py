@@ -245,7 +245,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             "wait", "chose when to be asked", "Chose when to be asked", "You chose when to be asked"
         ),
         filtered="Chose a time",
-        webhook="A person asked for no seat before a time, or cancelled that request",
+        webhook="A person asked for no offers until a time, or cancelled that request",
         wish="not_before",
         verbs=(
             Verb(
@@ -261,7 +261,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             "not_before": (
-                "{They} asked for no seat before {not_before}. The place in line stays the same. "
+                "{They} asked not to be offered a seat until {not_before}. The place in line stays the same. "
                 "Seats that open earlier go to people behind."
             ),
             None: "{They} can be offered a seat at any time again.",

@@ -50,8 +50,8 @@ class Turn(Generic[V, R]):
 class Turns(Generic[V, R]):
     """Turns for one kind of request at each job, in this process.
 
-    `run` handles a batch in one transaction and sets each turn's result or error. `take` must not
-    be called inside a transaction.
+    `run` handles a batch in one transaction and sets each turn's result or error. `take_turn`
+    must not be called inside a transaction.
     """
 
     def __init__(self, run: Callable[[UUID, Sequence[Turn[V, R]]], None]) -> None:

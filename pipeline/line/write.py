@@ -46,7 +46,7 @@ def register_follow_up(derive: Derive) -> None:
 
 
 def unregister_follow_up(derive: Derive) -> None:
-    """Undo `register` (for tests)."""
+    """Undo `register_follow_up`, for the demo's seed and for tests."""
     _derivations.remove(derive)
 
 

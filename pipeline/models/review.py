@@ -193,11 +193,11 @@ class DecisionNote(models.Model):
         return str(self.application_id)
 
 
-# Models of contests: requests to look at an end again, and the answers.
+# Models of contests: requests to look again, and the answers.
 
 
 class Contest(models.Model):
-    """Request of an applicant to look at the end of an application again, and its answer.
+    """Request of an applicant to look again at how an application ended, and its answer.
 
     The events `seq` and `answer_seq` of the log hold the codes; the two texts are only here, and
     end with the person's data. `contested_seq` is the event that ended the application. The times

@@ -181,7 +181,7 @@ class JobForecast(models.Model):
     seq = models.BigIntegerField()
     made_at = models.DateTimeField()
     positions = models.JSONField(default=dict)
-    # How many of the last statements have an end, and how many of them came true.
+    # How many of the last statements are decided, and how many of them came true.
     settled = models.IntegerField(default=0)
     came_true = models.IntegerField(default=0)
 

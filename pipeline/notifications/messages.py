@@ -170,9 +170,12 @@ def yes_ends_message(event: EventForMail, facts: Facts) -> Message:
     """Compose the reminder that a yes in advance ends soon."""
     until = event.data["accept_until"]
     ends = time_here_and_in_utc(until, facts.zone)
-    subject = f"Your yes for “{facts.job_title}” ends at {time_in_words(until, facts.zone)}"
+    subject = (
+        f"Your advance acceptance for “{facts.job_title}” ends at"
+        f" {time_in_words(until, facts.zone)}"
+    )
     what = (
-        f"You said yes in advance. Your yes ends at {ends}. If your turn comes after that, you"
+        f"You said yes in advance. This ends at {ends}. If your turn comes after that, you"
         " will have to confirm the seat by a deadline. You keep your place in line."
     )
     again = "Say yes for longer, if you want to:"

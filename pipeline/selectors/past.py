@@ -33,7 +33,7 @@ _TIMES = f"""
     max(at) FILTER (WHERE event = 'ACKNOWLEDGED') AS acknowledged_at
 """
 
-# The columns of a place, in the order that `past_states._past_place_of` expects.
+# The columns of a place, in the order that `_past_place_of` expects.
 _PLACE = (
     "application_id, to_status, event = 'DEADLINE_EXTENDED' AS is_extended, data,"
     " applied_at, status_since, promoted_at, acknowledged_at"
@@ -219,8 +219,8 @@ FROM counted WHERE place <= %(shown)s ORDER BY kind, place
 
 
 # Reads of a line after one event: everyone in it, or as much as a page shows. An application's last
-# event says where it stands. That fold is written once, in `past_states_sql`. `past_places_after`
-# reads a whole line. `past_moment_of` and `past_differences` are bounded: the database orders the
+# event says where it stands. That fold is written once, above. `past_places_after`
+# reads a whole line. `past_state_of` and `past_differences` are bounded: the database orders the
 # lists, returns the first PEOPLE_SHOWN people of each, and reads at most MOST_FOLDED events, from
 # the log's beginning or from its end. `pipeline.audit.log_fold` independently checks the same, row
 # by row.

@@ -168,7 +168,7 @@ def neighbours_of_pending_decision(application: Application | ApplicationRow) ->
         return Neighbours(*cursor.fetchone())
 
 
-# Reads of contests: requests to look at an end again, and their answers.
+# Reads of contests: requests to look again, and their answers.
 
 
 class ContestState(StrEnum):
@@ -244,12 +244,12 @@ def contests_cache_tag(contests: Collection[Contest], now: datetime) -> str:
 def may_contest_until(
     application: Application | ApplicationRow, contests: Collection[Contest], now: datetime
 ) -> datetime | None:
-    """Return until when the owner can ask to look at the end again; None if they cannot."""
+    """Return until when the owner can ask to look again; None if they cannot."""
     ended = application.ended_at
     if application.outcome not in CONTESTABLE or not application.is_verified or ended is None:
         return None
     until: datetime = ended + CONTEST_WITHIN
-    # One that was made since this end concerns it.
+    # One that was made since the application ended concerns this decision.
     is_contested = any(each.asked_at >= ended for each in contests)
     return None if is_contested or until <= now else until
 

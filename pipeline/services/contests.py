@@ -1,4 +1,4 @@
-"""Contests: a person asks for another look at an end, drops that, or gets an answer."""
+"""Contests: a person asks the company to look again, drops that, or gets an answer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ NOT_CONTESTABLE = (
 def contest(
     *, application_id: UUID, text: str, actor: Actor, request_id: UUID | None = None
 ) -> Contest:
-    """Ask the company to look again at the end of an application, once for each end.
+    """Ask the company to look again at how an application ended, once per decision.
 
     The application stays ended. The company must answer within CONTEST_DAYS, a setting.
     `text` stays out of the log. `request_id` identifies the request: repeating it is harmless.
@@ -103,7 +103,7 @@ def contest(
     return asked
 
 
-# Answer of a company to someone who asked it to look again at the end of an application.
+# Answer of a company to someone who asked it to look again.
 
 
 JOB_CLOSED = "The job is closed, so there is no place to give back."
@@ -123,7 +123,7 @@ def answer_contest(
     text: str = "",
     request_id: UUID | None = None,
 ) -> Contest:
-    """Answer a contest: the end stands, or the person gets their former place back at once.
+    """Answer a contest: the decision stands, or the person gets their former place back at once.
 
     The answer and its effects are events of the same change. `reason` fits the answer
     (`REASONS_OF`). `text` is for the applicant and stays out of the log. `request_id` as in

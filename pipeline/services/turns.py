@@ -54,7 +54,7 @@ def acknowledge(*, application_id: UUID, actor: Actor) -> Application:
 def extend_deadline(
     *, application_id: UUID, seconds: int, lock_ms: int | None = None
 ) -> Application:
-    """Move the deadline of an offered seat back by `seconds`, at most by one window.
+    """Extend the deadline of an offered seat by `seconds`, at most by one window.
 
     In quiet hours these seconds do not run either.
 
@@ -103,7 +103,7 @@ def _count_wishes(application: Application, event: EventType) -> int:
     return own.filter(data__has_key=WISHED[event]).count()
 
 
-# Deferral: a person on the waitlist asks for no seat before a time, and keeps their place.
+# Deferral: a person on the waitlist asks to be offered no seat until a time, and keeps the place.
 
 
 # The most times that a person can set a time for one application: the log keeps every one.
@@ -112,7 +112,7 @@ MOST_DEFERRALS = 20
 
 @line_transaction
 def defer(*, application_id: UUID, not_before: datetime | None, actor: Actor) -> Application:
-    """Offer a person on the waitlist no seat before a time, or from now on again (None).
+    """Offer a person on the waitlist no seat until a time, or from now on again (None).
 
     They keep their place, and it does not count as a miss: meanwhile free seats go to the next in
     line. Without a time, they get a free seat at once. Repeating it is harmless. Raises

@@ -53,7 +53,10 @@ def queue_webhooks_of_job_in_task(
     cap=2,
 )
 def deliver_webhooks_in_task(context: Context) -> dict[str, int]:
-    """Deliver what is due to all endpoints, for at most a minute: {"attempts", "delivered"}."""
+    """Deliver what is due to all endpoints, for at most a minute.
+
+    Return the counts `attempts` and `delivered`.
+    """
     from pipeline.webhooks.deliver import deliver_due_webhooks  # see TASK_PRELOAD
 
     return deliver_due_webhooks(is_cancelled=lambda: context.cancelled)

@@ -117,10 +117,10 @@ def explain_line(policy: Policy, capacity: int, draw: str = "") -> list[str]:
     return [
         *lot,
         f"{seats}, and everyone else waits in one line, {order}. Nobody who joined after you gets"
-        " ahead of you unless you miss a deadline. If you do not want a seat before a date, you"
-        " can say so and keep your place. You can also say yes in advance: when your turn comes,"
-        " the seat is yours at once. If the company cancels someone’s miss, or reverses a decision"
-        " that it was asked to look at again, that person returns to the place they had.",
+        " ahead of you unless you miss a deadline. You can ask not to be offered a seat until a"
+        " date you choose, and keep your place. You can also say yes in advance: when your turn"
+        " comes, the seat is yours at once. If the company cancels someone’s miss, or reverses a"
+        " decision that it was asked to look at again, that person returns to the place they had.",
         coming_in,
         "When a seat opens, it is offered at once to the first in line, who gets an email and has"
         f" {long_duration(policy.acknowledgment_window_seconds)} to confirm it."
@@ -253,8 +253,8 @@ def explain_wishes(standing: ExplainedStanding, zone: tzinfo) -> str:
     if standing.is_deferring:
         until = time_in_words(standing.not_before, zone)
         turn += (
-            f" You asked for no seat before {until}. Seats that open earlier go to people behind"
-            " you."
+            f" You asked not to be offered a seat until {until}. Seats that open earlier go to"
+            " people behind you."
         )
     if standing.is_accepting and standing.draw_at:
         until = time_in_words(standing.accept_until, zone)

@@ -112,7 +112,9 @@ def test_only_who_is_active_can_be_hired(acme: Caller, offered: Application) -> 
     late = acme.post(f"/applications/{offered.id}/remove", {"outcome": "HIRED"})
 
     assert code_of(early) == (409, "INVALID_TRANSITION")
-    assert early.json()["detail"] == "HIRED is not possible from PENDING_ACKNOWLEDGMENT."
+    assert (
+        early.json()["detail"] == "An application that is PENDING_ACKNOWLEDGMENT cannot be hired."
+    )
     assert late.json()["outcome"] == "HIRED"
 
 

@@ -1,4 +1,4 @@
-"""Looking again at an end, over the API: asked by the person, answered by the company."""
+"""Asking a company to look again, over the API: asked by the person, answered by the company."""
 
 from __future__ import annotations
 

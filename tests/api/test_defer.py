@@ -54,7 +54,7 @@ def test_the_company_reads_it_in_the_line_and_in_the_past(
     assert [each["not_before"] for each in replay] == [each["not_before"] for each in queue]
     [*_, told] = acme.get(f"/applications/{waiting.id}/timeline").json()["data"]
     assert told["event"] == "DEFERRED"
-    assert "asked for no seat before" in told["sentence"]
+    assert "asked not to be offered a seat until" in told["sentence"]
 
 
 def test_a_time_that_has_passed_is_null(acme: Caller, waiting: Application) -> None:

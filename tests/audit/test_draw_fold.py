@@ -95,5 +95,5 @@ def test_who_comes_at_the_very_time_of_the_draw_takes_no_part() -> None:
 
     said = fold_before_draw().check_application_event(late, 1)
 
-    assert said == "it lets someone into the draw after its time"
+    assert said == "it lets someone into the draw after entries had closed"
     assert fold_before_draw().check_application_event(verified, 1) == ""

@@ -1,4 +1,4 @@
-"""Forged contests: an end is contested once and in time, and only an answer gives a place back."""
+"""Forged contests: asked once and in time, and only an answer gives a place back."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_an_applicant_wants_no_seat_before_a_date(page: Page, site: Site, world:
     they = Hands(page, "mouse")
 
     they.follow("Not now…")
-    they.fill("Offer me no seat before", str((timezone.now() + timedelta(days=9)).date()))
+    they.fill("Offer me no seat until", str((timezone.now() + timedelta(days=9)).date()))
     they.press("Save the date")
     shows(page, "Saved. You keep your place in line.")
     assert factories.fresh(waiting).not_before
@@ -211,8 +211,8 @@ def test_an_applicant_says_yes_in_advance(page: Page, site: Site, world: World) 
     they.press("Say yes")
     shows(page, "If your turn comes before then, the seat is yours at once.")
     assert factories.fresh(waiting).accept_until
-    they.follow("Change your yes…")
-    they.press("Take my yes back")
+    they.follow("Change my acceptance…")
+    they.press("Cancel my acceptance")
 
     shows(page, "You will be asked to confirm when it is your turn.")
     assert factories.fresh(waiting).accept_until is None

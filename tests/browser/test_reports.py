@@ -54,18 +54,18 @@ def test_a_report_is_made_read_and_made_every_monday(
     page.goto(f"/company/jobs/{job}/reports/")
     shows(page, "No reports yet")
 
-    owner.press("Make last week")
-    shows(page, "A report is being made")
+    owner.press("Create last week")
+    shows(page, "A report is being created")
     week = last_week(ZONE).monday
     link = page.locator(f"a[href$='/reports/{week}/']")
     expect(link).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_text("is being made")).to_have_count(0)
-    owner.press("Make it every Monday")
-    shows(page, "The next report covers the week before and is made Mon")
+    expect(page.get_by_text("is being created")).to_have_count(0)
+    owner.press("Create one every Monday")
+    shows(page, "The next report covers the week before and is created Mon")
     assert Schedule.objects.get().zone == ZONE
     axe(page)
     owner.press("Stop Monday reports")
-    shows(page, "Make it every Monday")
+    shows(page, "Create one every Monday")
 
     link.click()
     shows(page, "2 seats were offered; 1 was confirmed, and 1 deadline was missed")

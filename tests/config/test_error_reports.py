@@ -15,6 +15,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from pipeline.config.error_reports import start_error_reports
+from pipeline.config.release import COMMIT, VERSION
 from tests.support.environment import ROOT, process_environment
 
 PROGRAM = """
@@ -85,6 +86,7 @@ def test_a_report_names_the_code_and_the_ids_and_no_person() -> None:
         assert failure["type"] == "ValueError"
         assert failure["stacktrace"]["frames"][-1]["function"] == "fail"
         assert report["environment"] == "of-a-test"
+        assert report["release"].partition("+")[::2] == (f"next-in-line@{VERSION}", COMMIT)
     said = "".join(taken)
     for personal in ("@example.org", "Ana", "192.0.2.7", "applicant:a-1"):
         assert personal not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -18,6 +19,39 @@ def test_the_version_is_that_of_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     assert project["version"] == release.VERSION
+
+
+def test_the_changelog_dates_this_version_and_kubernetes_runs_it() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    dated = [
+        re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - (20\d\d-\d\d-\d\d)", each) for each in headings[1:]
+    ]
+    manifests = (ROOT / "deploy" / "kubernetes" / "kustomization.yaml").read_text()
+
+    assert headings[0] == "[Unreleased]"
+    assert all(dated)
+    order = [(tuple(map(int, each.group(1, 2, 3))), each[4]) for each in dated if each]
+    assert order == sorted(order, reverse=True)
+    assert ".".join(map(str, order[0][0])) == release.VERSION
+    assert f"newTag: {release.VERSION}\n" in manifests
+
+
+def test_no_other_file_of_the_product_holds_the_version() -> None:
+    holds = re.compile(rf"(?<![\d.]){re.escape(release.VERSION)}(?![\d.])")
+    rooms = [ROOT / name for name in ("applicants", "jobs", "pipeline", "tasks", "templates")]
+    files = [
+        file for room in rooms for file in room.rglob("*.*") if file.suffix in {".py", ".html"}
+    ]
+    others = [*files, ROOT / "Dockerfile", ROOT / "docker-compose.yml", ROOT / "run.py"]
+
+    assert [file for file in others if holds.search(file.read_text())] == []
+
+
+def test_ci_refuses_a_tag_of_another_version() -> None:
+    steps = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+
+    assert 'tags: ["v*"]' in steps
+    assert '"$GITHUB_REF_NAME" = "v$(' in steps
 
 
 def test_the_commit_is_the_given_one_or_that_of_the_checkout_or_unknown(

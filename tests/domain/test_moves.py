@@ -95,6 +95,24 @@ def test_a_move_fits_only_an_application_that_is_verified_or_is_not(
         assert status_after(before, Move(move), verified=verified) == EXPECTED[pair][0]
 
 
+@pytest.mark.parametrize(
+    ("move", "word"),
+    [
+        (Move.ASK_PASS, "passed"),
+        (Move.DEFER, "deferred"),
+        (Move.EXTEND, "extended"),
+        (Move.HIRE, "hired"),
+        (Move.REINSTATE, "reinstated"),
+        (Move.VERIFY, "verified"),
+        (Move.WITHDRAW, "withdrawn"),
+    ],
+)
+def test_a_refused_move_is_named_in_a_sentence(move: Move, word: str) -> None:
+    refusal = IllegalMove(status=Status.INACTIVE, move=move)
+
+    assert str(refusal) == f"An application that is INACTIVE cannot be {word}."
+
+
 def test_an_address_is_to_be_verified_within_a_day() -> None:
     assert timedelta(days=1) == VERIFY_WITHIN
 

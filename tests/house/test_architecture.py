@@ -6,7 +6,8 @@ import re
 
 import grimp
 
-from tools.architecture import DIAGRAM, PAGE, drawn, layers, rooms
+from tests.support.environment import ROOT
+from tools.architecture import DIAGRAM, PAGE, drawn, layers, page_rooms, rooms
 
 TEXT = PAGE.read_text()
 ROOM = re.compile(r"^\| `(\w+)` \| \S", re.M)
@@ -29,6 +30,17 @@ def test_a_layer_that_moved_shows() -> None:
 
 def test_every_room_of_pipeline_is_described_and_no_other() -> None:
     assert sorted(ROOM.findall(TEXT)) == sorted(rooms("pipeline"))
+
+
+def test_both_lists_of_the_rooms_of_the_pages_are_those_of_the_contract() -> None:
+    listed = re.search(r"^\| `pages` \| .*?in rooms: ([\w, ]+) \|", TEXT, re.M)
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    chosen = re.search(r"Choose the room in `pipeline/pages/` by its reader: ([^.]+)\.", guide)
+
+    assert listed
+    assert chosen
+    assert set(listed[1].split(", ")) == page_rooms()
+    assert set(re.findall(r"`(\w+)`", chosen[1])) == page_rooms()
 
 
 def test_no_module_of_the_order_can_read_a_forecast_or_a_what_if() -> None:

@@ -1,8 +1,9 @@
-"""Every file and page that the documents name exists."""
+"""Every page, file, test and name that the documents mention exists."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,10 @@ IN_FILE = re.compile(
     r"((?:`@?\w+`(?:,\s+|\s+and\s+)?)+)\s+(?:in|from)\s+`((?:[\w-]+/)+[\w-]+\.py)`"
 )
 TOPS = {path.name for path in ROOT.iterdir()} - {".local"}
+BARE_FILE = re.compile(r"`([\w-]+\.(?:py|html|js|css|md))`")
+TEST = re.compile(r"(?<=[`/:])test_\w+(?=`|\.py)")
+# A file of gunicorn; a record of a decision may name what is not ours.
+NOT_OURS = {"limits.py"}
 
 
 def missing(document: Path, text: str) -> list[str]:
@@ -40,6 +45,67 @@ def test_a_missing_file_is_noticed() -> None:
     text = "[a page](gone.md), `pipeline/gone.py`, `pipeline/apps.py`, `text/csv`"
 
     assert missing(ROOT / "README.md", text) == ["gone.md", "pipeline/gone.py"]
+
+
+@cache
+def _files_and_tests() -> tuple[set[str], set[str]]:
+    """Return the names of our files, and those of the tests and their files."""
+    folders = [ROOT / top for top in TOPS if (ROOT / top).is_dir() and not top.startswith(".")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    modules = [path for path in files if path.suffix == ".py" and "tests" in path.parts]
+    tests = {name for path in modules for name in re.findall(r"def (test_\w+)", path.read_text())}
+    names = {path.name for path in files} | {path.name for path in ROOT.iterdir()}
+    return names, tests | {path.stem for path in modules}
+
+
+def gone(text: str) -> list[str]:
+    """Return the files without a folder, and the tests, that a text names and that do not exist."""
+    files, tests = _files_and_tests()
+    mentioned = set(BARE_FILE.findall(text)) - NOT_OURS
+    return sorted(mentioned - files) + sorted(set(TEST.findall(text)) - tests)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [path for path in DOCUMENTS if path.name != "CHANGELOG.md"],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_every_file_and_test_that_a_document_mentions_exists(document: Path) -> None:
+    assert gone(document.read_text()) == []
+
+
+def test_a_file_or_test_that_is_gone_is_noticed() -> None:
+    text = (
+        "`gone.py`, `apps.py`, `services/test_gone`, `tests/domain/test_moves.py::test_gone_too`,"
+    )
+    text += " `tests/domain/test_moves.py`"
+
+    assert gone(text) == ["gone.py", "test_gone", "test_gone_too"]
+
+
+MEASURED = re.compile(
+    r"(\d[\d,]*(?:\.\d+)?)\s?(?=(?:ms|s|seconds|MB|GB|bytes|/s|a second|times the CPU)(?!\w))"
+)
+GUIDES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def unmeasured(text: str, results: str) -> list[str]:
+    """Return the figures with a unit that a text quotes of a bench, and that its results lack."""
+    known = set(re.findall(r"\d[\d,]*(?:\.\d+)?", results))
+    parts = re.split(r"\n\s*\n|\n(?=[-|] )", text)
+    of_benches = [part for part in parts if re.search(r"`bench/\w+\.py", part)]
+    return [each for part in of_benches for each in MEASURED.findall(part) if each not in known]
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_figure_of_a_bench_is_among_its_results(guide: Path) -> None:
+    assert unmeasured(guide.read_text(), (ROOT / "bench" / "README.md").read_text()) == []
+
+
+def test_a_figure_that_no_bench_measured_is_noticed() -> None:
+    text = "It takes 5 ms.\n\nIt takes 3 ms (`bench/year.py`), or 1.6 ms and 7,000 bytes."
+
+    assert unmeasured(text, "took 3 ms, 1.61 ms") == ["1.6", "7,000"]
 
 
 def unknown(text: str) -> list[str]:

@@ -54,7 +54,7 @@ def test_a_day_before_a_yes_ends_one_email_says_so(waiting: Application) -> None
 
     [message] = mail.outbox
     assert message.to == [waiting.applicant.email]
-    assert message.subject.startswith("Your yes for “Engineer” ends at ")
+    assert message.subject.startswith("Your advance acceptance for “Engineer” ends at ")
     assert "Your place in line now: 1." in str(message.body)
     assert f"/applications/{waiting.id}/" in str(message.body)
     assert "List-Unsubscribe" in message.extra_headers

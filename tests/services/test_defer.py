@@ -1,4 +1,4 @@
-"""Asking for no seat before a time: the place stays, the next in line is offered, no miss."""
+"""Asking for no seat until a time: the place stays, the next in line is offered, no miss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to look again at an end, and answers to them, as sent over the API."""
+"""Requests to look again, and answers to them, as sent over the API."""
 
 from __future__ import annotations
 

@@ -180,7 +180,10 @@ class Metadata(AnyObject):
 
 def _refusals_of_metadata_field(key: str, text: Any) -> list[ErrorDetail]:
     if not METADATA_KEY.fullmatch(key):
-        why = f"A key has 1 to {METADATA_KEY_LENGTH} letters, digits, dots, hyphens or underscores."
+        why = (
+            f"A key must have 1 to {METADATA_KEY_LENGTH} letters, digits, dots, hyphens or"
+            " underscores."
+        )
         return [ErrorDetail(why, "invalid")]
     if not isinstance(text, str):
         return [ErrorDetail("Must be a string.", "invalid")]

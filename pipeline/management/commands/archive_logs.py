@@ -45,7 +45,9 @@ class Command(BaseCommand):
         try:
             written, _left_out, problems = archive_logs(folder, after_days=after_days)
         except ArchiveBusy:
-            raise CommandError("Another run is writing the archive. Wait for its end.") from None
+            raise CommandError(
+                "Another run is writing the archive. Wait until it has finished."
+            ) from None
         except OSError as error:
             raise CommandError(f"The archive cannot be written: {error}.") from None
         for problem in problems:

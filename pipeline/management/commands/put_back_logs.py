@@ -39,7 +39,9 @@ class Command(BaseCommand):
             try:
                 events = put_back_log(folder, job_id)
             except ArchiveBusy:
-                raise CommandError("Another run is using the archive. Wait for its end.") from None
+                raise CommandError(
+                    "Another run is using the archive. Wait until it has finished."
+                ) from None
             except (LogNotRemovableError, BadArchive) as error:
                 refused += 1
                 self.stdout.write(f"{job_id} was not put back: {error}")

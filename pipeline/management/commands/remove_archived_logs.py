@@ -62,7 +62,9 @@ class Command(BaseCommand):
         try:
             done = remove_archived_logs(folder, after_days=after_days, most=most, dry_run=dry_run)
         except ArchiveBusy:
-            raise CommandError("Another run is using the archive. Wait for its end.") from None
+            raise CommandError(
+                "Another run is using the archive. Wait until it has finished."
+            ) from None
         except (BadArchive, OSError) as error:
             raise CommandError(f"Nothing was removed: {error}") from None
         for sentence in done.refused:

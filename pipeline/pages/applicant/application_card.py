@@ -105,7 +105,7 @@ class ApplicationCard:
 
     @property
     def may_wish(self) -> bool:
-        """Tell whether the owner can ask for no seat before a time, or accept one in advance."""
+        """Tell whether the owner can ask for no seat until a time, or accept one in advance."""
         legal = {(self.standing.status, move) for move in (Move.DEFER, Move.PREACCEPT)}
         waits = _state_of_card(self.standing) in (CardState.DRAWING, CardState.WAITING)
         return legal <= MOVES.keys() and waits

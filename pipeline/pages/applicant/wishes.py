@@ -1,4 +1,4 @@
-"""Pages on which applicants ask for no seat before a time, accept one until then, or pass a turn.
+"""Pages on which applicants ask for no seat until a time, accept one until then, or pass a turn.
 
 Each has one form, and a button that cancels the wish.
 """
@@ -85,7 +85,7 @@ class Wish:
 
 DEFERRAL = Wish(
     template="applicant/defer.html",
-    label="Offer me no seat before",
+    label="Offer me no seat until",
     days=DEFER_WITHIN.days,
     column="not_before",
     saved="Saved. You keep your place in line.",

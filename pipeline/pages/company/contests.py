@@ -106,7 +106,7 @@ def answer_application_contest(
     member, seen = received_application(request, application_id, Action.ANSWER_CONTEST)
     found = [each for each in contests_of_application(application_id) if each.id == contest_id]
     if not found or not found[0].is_open:
-        messages.info(request, "This was already answered, or the person’s data was erased.")
+        messages.info(request, "This has already been answered, or the person’s data was erased.")
         return redirect("application", application_id=application_id)
     form = ContestAnswerForm(request.POST or None)
     if form.is_valid():

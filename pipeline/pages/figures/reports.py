@@ -59,8 +59,8 @@ LIST_COLUMNS = {
 }
 NO_REPORTS = (
     "A report covers one week, Monday to Monday: applications, offers, missed deadlines, waiting"
-    " times and free seats, compared with the week before. Make the first one, or switch on Monday"
-    " reports."
+    " times and free seats, compared with the week before. Create the first one, or switch on"
+    " Monday reports."
 )
 CSV_COLUMNS = ("group", "figure", "unit", "week", "week_before")
 
@@ -77,7 +77,7 @@ class Line:
 @require_safe
 @for_members()
 def reports(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """List the reports; the page keeps itself up to date while one is being made."""
+    """List the reports; the page keeps itself up to date while one is being created."""
     member, job = own_job(request, job_id)
     before = _report_week(request.GET.get("before", ""))
     page = read_reports(job.id, before=before, limit=PAGE)
@@ -197,16 +197,16 @@ def make_report(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 @for_members(Action.MANAGE_SCHEDULES)
 def report_schedule(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Start or stop making the report every Monday at 08:00."""
+    """Start or stop creating the report every Monday at 08:00."""
     member, job = own_job(request, job_id, Action.MANAGE_SCHEDULES)
     actor = f"member:{member.user.id}"
     try:
         if request.POST.get("do") == "stop":
             delete_report_schedule(job.company_id, job.id, actor=actor)
-            done = "Reports are no longer made on Mondays. Existing reports stay here."
+            done = "Reports are no longer created on Mondays. Existing reports stay here."
         else:
             schedule_reports(job, zone=timezone.get_current_timezone_name(), actor=actor)
-            done = "A report of the past week is made every Monday."
+            done = "A report on the past week is created every Monday."
         messages.success(request, done)
     except (TaskError, WorkError) as error:
         messages.error(request, str(error))

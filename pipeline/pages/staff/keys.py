@@ -89,7 +89,7 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> HttpResponse:
 @require_safe
 @for_members(Action.MANAGE_KEYS)
 def key_requests(request: HttpRequest, key_id: UUID) -> HttpResponse:
-    """Show the requests of a key, newest first, of one class of statuses if chosen."""
+    """Show a key's requests, newest first, optionally of one status class."""
     owner = require_access(current_member(request), Action.MANAGE_KEYS)
     try:
         row = api_key_of(owner.company.id, key_id)

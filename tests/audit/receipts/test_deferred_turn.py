@@ -29,4 +29,4 @@ def test_a_turn_that_i_put_off_is_a_named_reason(tmp_path: Path) -> None:
     code, said = Folder(tmp_path).verify(issue_receipt(me.id), log=whole_log(me.job_id))
 
     assert code == 0, said
-    assert f"in event {asked} you asked for no seat before {logged_time(until)}" in said
+    assert f"in event {asked} you asked to be offered no seat until {logged_time(until)}" in said

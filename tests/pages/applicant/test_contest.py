@@ -1,4 +1,4 @@
-"""The page on which someone asks the company to look again at an end."""
+"""The page on which someone asks the company to look again."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_it_is_taken_back_by_a_button(waiting: Application) -> None:
     asked = text_of(client.get(mine(waiting, "yes/")))
     answer = client.post(mine(waiting, "yes/"), {"now": "yes"}, follow=True)
 
-    assert "Take my yes back" in asked
+    assert "Cancel my acceptance" in asked
     assert "You will be asked to confirm when it is your turn." in text_of(answer)
     assert factories.fresh(waiting).accept_until is None
 
@@ -69,15 +69,15 @@ def test_the_page_says_when_a_yes_has_ended(waiting: Application) -> None:
 
     let_time_pass(waiting.job_id, 5 * 86_400)
 
-    assert "Your yes in advance ended" in text_of(client.get(mine(waiting)))
-    assert "Take my yes back" not in text_of(client.get(mine(waiting, "yes/")))
+    assert "Your advance acceptance expired" in text_of(client.get(mine(waiting)))
+    assert "Cancel my acceptance" not in text_of(client.get(mine(waiting, "yes/")))
 
 
 def test_a_turn_put_off_is_named_beside_the_form(waiting: Application) -> None:
     client = owner_signed_in(waiting)
     client.post(mine(waiting, "not-before/"), in_days(3))
 
-    assert "A yes that ends before then has no effect." in text_of(
+    assert "Choose a later date, or this has no effect." in text_of(
         client.get(mine(waiting, "yes/"))
     )
 
@@ -130,7 +130,7 @@ def test_in_a_draw_a_yes_is_shown_and_taken_back() -> None:
     dashboard = text_of(client.get("/me/"))
     assert "Say yes in advance" in form
     assert "You said yes: " in page
-    assert "Change your yes" in page
+    assert "Change my acceptance" in page
     assert "drawn by lot" in page
     assert all("the seat is yours at once: you said yes" in said for said in (page, dashboard))
     client.post(mine(person, "yes/"), {"now": "yes"})
@@ -146,4 +146,4 @@ def test_in_a_draw_a_date_is_shown_too() -> None:
 
     page = text_of(client.get(mine(person))).split("What happened")[0]
     assert "be offered a seat before" in page
-    assert "You asked for no seat before" in page
+    assert "You asked not to be offered a seat until" in page

@@ -47,7 +47,7 @@ def test_without_reports_the_page_says_what_one_is(viewer: Client, job: UUID) ->
     text = text_of(viewer, url(job))
 
     assert "No reports yet" in text
-    assert "Make last week" not in text
+    assert "Create last week" not in text
     assert "An owner can start this" in text
 
 
@@ -55,8 +55,8 @@ def test_a_job_of_this_week_has_nothing_to_report_yet(owner: Client, company: Co
     text = text_of(owner, url(factories.job(company_id=company.id)))
 
     assert "The first week is not over" in text
-    assert "Make last week" not in text
-    assert "Make it every Monday" in text
+    assert "Create last week" not in text
+    assert "Create one every Monday" in text
 
 
 def test_the_list_has_every_week_and_links_to_it(viewer: Client, job: UUID, made: str) -> None:
@@ -137,7 +137,7 @@ def test_a_recruiter_starts_one_and_the_page_says_that_it_is_being_made(
     assert (task.type.key, task.owner_id) == (KEY, company.id)
     assert task.payload == {"job_id": str(job), "zone": "UTC"}
     text = text_of(viewer, url(job))
-    assert "A report is being made" in text
+    assert "A report is being created" in text
     assert "data-poll-seconds" in text
     Task.objects.update(status=Status.DEAD)
     assert "could not be made" in text_of(viewer, url(job))
@@ -183,7 +183,7 @@ def test_every_monday_is_switched_on_and_off(owner: Client, job: UUID, company: 
     assert (schedule.cron, schedule.zone) == ("0 8 * * 1", "Europe/Berlin")
     assert schedule.payload == {"job_id": str(job), "zone": "Europe/Berlin"}
     assert schedule.owner_id == company.id
-    assert "The next report covers the week before and is made" in text_of(owner, url(job))
+    assert "The next report covers the week before and is created" in text_of(owner, url(job))
     Schedule.objects.update(enabled=False)
     assert "Switch on again" in text_of(owner, url(job))
     owner.post(url(job, "mondays/"), {"do": "start"})

@@ -121,7 +121,7 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/acknowledge`);
   }
 
-  /** Offer the person no seat before a time, with their token or a portal token; null takes it back. */
+  /** Offer the person no seat until a time, with their token or a portal token; null takes it back. */
   defer(applicationId: string, notBefore: string | null): Promise<models.Application> {
     return this.client.call("POST", `/applications/${applicationId}/defer`, { json: { not_before: notBefore } });
   }
@@ -141,7 +141,7 @@ export class Applications extends Resource {
     return this.client.call("POST", `/applications/${applicationId}/pass-next`, { json: { pass_next: wanted } });
   }
 
-  /** Ask the company to look again at the end, with the person's token or a portal token. */
+  /** Ask the company to look again, with the person's token or a portal token. */
   contest(applicationId: string, text: string, options: Repeatable = {}): Promise<models.Contest> {
     return this.client.call("POST", `/applications/${applicationId}/contests`, { json: { text }, ...options });
   }

@@ -1,4 +1,4 @@
-"""Endpoints for contests: people ask a company to look at an end again, and it answers."""
+"""Endpoints for contests: people ask a company to look again, and it answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from pipeline.services.leaving import reinstate, remove
 
 
 class ContestOut(TypedDict):
-    """A request to look again at the end of an application, and its answer."""
+    """A request to look again at how an application ended, and its answer."""
 
     id: UUID
     application_id: UUID

@@ -146,7 +146,7 @@ class DecisionIn(Shape):
 
 
 class DeferralIn(Shape):
-    """A person wants no seat before a time; null cancels this."""
+    """A person asks not to be offered a seat until a time; null cancels this."""
 
     not_before = Moment(allow_null=True)
 

@@ -37,7 +37,7 @@ class Defer(Endpoint):
         " can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
-        """Ask for no seat before a time, or cancel that. Repeating it is harmless."""
+        """Ask not to be offered a seat until a time, or cancel that. Repeating it is harmless."""
         caller, facts = own_application(caller_of(request), application_id, Action.DEFER)
         not_before = endpoint_body(request, DeferralIn)["not_before"]
         return application_answer(

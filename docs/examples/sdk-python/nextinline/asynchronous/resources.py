@@ -167,7 +167,7 @@ class AsyncApplications(AsyncResource):
         return await self._act(application_id, "acknowledge")
 
     async def defer(self, application_id: str, not_before: str | None) -> models.Application:
-        """Offer the person no seat before a time, with their token or a portal one; None: now."""
+        """Offer the person no seat until a time, with their token or a portal one; None: now."""
         return await self._act(application_id, "defer", {"not_before": not_before})
 
     async def pass_offer(self, application_id: str) -> models.Application:
@@ -185,7 +185,7 @@ class AsyncApplications(AsyncResource):
     async def contest(
         self, application_id: str, text: str, *, idempotency_key: str | None = None
     ) -> models.Contest:
-        """Ask the company to look again at the end, with the person's token or a portal token."""
+        """Ask the company to look again, with the person's token or a portal token."""
         path, body = f"/applications/{application_id}/contests", {"text": text}
         made = await self._client.call("POST", path, json=body, idempotency_key=idempotency_key)
         return cast(models.Contest, made)
