@@ -7,10 +7,10 @@ import unicodedata
 
 from django.core.exceptions import ValidationError
 
+from applicants.texts import REORDERING
+
 # Control characters, line ends, and format characters that reorder or hide what follows them.
-_REFUSED = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+_REFUSED = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{REORDERING}]")
 # Characters without width or meaning that come along when a name is copied.
 _ZERO_WIDTH = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u2060-\u2064\ufeff]")
 # A (non-)joiner belongs after a letter of a script that joins, or after an emoji.
