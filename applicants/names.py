@@ -24,13 +24,22 @@ def checked_name(text: str) -> str:
 
     Raises ValidationError (Django's), which says what to do.
     """
-    plain = _LOST_JOINER.sub("", _ZERO_WIDTH.sub("", text))
-    plain = unicodedata.normalize("NFC", _SPACES.sub(" ", plain).strip())
+    plain = _normal_name(text)
     if _REFUSED.search(plain):
         raise ValidationError("Remove line breaks and other invisible characters.", code="invalid")
     if not any(map(_is_seen_in_name, plain)):
         raise ValidationError("Enter at least one letter or digit.", code="invalid")
     return plain
+
+
+def cleaned_name(text: str) -> str:
+    """Return the name of a thing in its normal form, without what `checked_name` refuses."""
+    return _REFUSED.sub("", _normal_name(text)).strip()
+
+
+def _normal_name(text: str) -> str:
+    plain = _LOST_JOINER.sub("", _ZERO_WIDTH.sub("", text))
+    return unicodedata.normalize("NFC", _SPACES.sub(" ", plain).strip())
 
 
 def _is_seen_in_name(character: str) -> bool:
