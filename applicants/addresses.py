@@ -61,7 +61,7 @@ def valid_address(email: str) -> str:
 
 
 def checked_address(email: str) -> str:
-    """Check the address of an applicant, with its length, and return its one spelling.
+    """Check an address, with its length, and return its one spelling.
 
     Raises ValidationError (Django's).
     """

@@ -7,10 +7,10 @@ import unicodedata
 
 from django.core.exceptions import ValidationError
 
+from applicants.texts import REORDERING
+
 # Control characters, line ends, and format characters that reorder or hide what follows them.
-_REFUSED = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+_REFUSED = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{REORDERING}]")
 # Characters without width or meaning that come along when a name is copied.
 _ZERO_WIDTH = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u2060-\u2064\ufeff]")
 # A (non-)joiner belongs after a letter of a script that joins, or after an emoji.
@@ -24,13 +24,22 @@ def checked_name(text: str) -> str:
 
     Raises ValidationError (Django's), which says what to do.
     """
-    plain = _LOST_JOINER.sub("", _ZERO_WIDTH.sub("", text))
-    plain = unicodedata.normalize("NFC", _SPACES.sub(" ", plain).strip())
+    plain = _normal_name(text)
     if _REFUSED.search(plain):
         raise ValidationError("Remove line breaks and other invisible characters.", code="invalid")
     if not any(map(_is_seen_in_name, plain)):
         raise ValidationError("Enter at least one letter or digit.", code="invalid")
     return plain
+
+
+def cleaned_name(text: str) -> str:
+    """Return the name of a thing in its normal form, without what `checked_name` refuses."""
+    return _REFUSED.sub("", _normal_name(text)).strip()
+
+
+def _normal_name(text: str) -> str:
+    plain = _LOST_JOINER.sub("", _ZERO_WIDTH.sub("", text))
+    return unicodedata.normalize("NFC", _SPACES.sub(" ", plain).strip())
 
 
 def _is_seen_in_name(character: str) -> bool:

@@ -9,7 +9,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from applicants.addresses import normal_address, valid_address
+from applicants.addresses import checked_address, normal_address
 from jobs.errors import (
     BadPassword,
 )
@@ -41,8 +41,7 @@ def has_staff_account(email: str) -> bool:
 
 
 def find_or_create_account(email: str, password: str | None) -> User:
-    email = valid_address(email)
-    User._meta.get_field("email").run_validators(email)  # its length too
+    email = checked_address(email)
     if user := User.objects.filter(email=email).first():
         return user
     user = User(email=email)

@@ -15,7 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from applicants.addresses import valid_address
+from applicants.addresses import checked_address
 from jobs.models import ApiKey, Company, Job, Membership, User
 from tasks.readonly_admin import (
     ReadonlyAdmin,
@@ -42,7 +42,7 @@ class NewUserAdminForm(AdminUserCreationForm):
 
     def clean_email(self) -> str:
         """Return the address in its normal spelling. Refuse one that has an account."""
-        email = valid_address(self.cleaned_data["email"])
+        email = checked_address(self.cleaned_data["email"])
         if User.objects.filter(email=email).exists():
             raise ValidationError("Another account has this address.")
         return email

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 from uuid_utils.compat import uuid7
 
-from applicants.addresses import valid_address
+from applicants.addresses import checked_address, normal_address
 from jobs.policies import POLICY_FIELDS, Policy, policy_limits
 
 MAX_CAPACITY = 10_000
@@ -27,7 +27,7 @@ class UserManager(BaseUserManager["User"]):
 
         Raises ValidationError if it is not an email address.
         """
-        user = self.model(email=valid_address(email), **fields)
+        user = self.model(email=checked_address(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -35,6 +35,10 @@ class UserManager(BaseUserManager["User"]):
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
         """Create an account that may do everything in the back office."""
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        """Find an account by its address in any spelling. Raises User.DoesNotExist."""
+        return super().get_by_natural_key(normal_address(username or ""))
 
 
 class User(AbstractUser):

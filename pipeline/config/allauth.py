@@ -57,6 +57,7 @@ _SECOND_STEP: dict[str, Any] = {
     "MFA_SUPPORTED_TYPES": ["totp", "webauthn", "recovery_codes"],
     "MFA_PASSKEY_LOGIN_ENABLED": True,
     "MFA_FORMS": {
+        "activate_totp": f"{_STAFF}.second_step_forms.ActivateAppForm",
         "authenticate": f"{_STAFF}.second_step_forms.SecondStepForm",
         "reauthenticate": f"{_STAFF}.second_step_forms.CodeAgainForm",
         "authenticate_webauthn": f"{_STAFF}.second_step_forms.OwnPasskey",

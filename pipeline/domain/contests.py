@@ -6,8 +6,6 @@ texts.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from datetime import timedelta
 from enum import StrEnum
 
@@ -57,15 +55,3 @@ REASONS_OF: dict[ContestAnswer, tuple[ContestReason, ...]] = {
     ),
     ContestAnswer.DROPPED: (ContestReason.PERSON_ERASED,),
 }
-
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
-
-
-def cleaned_text(text: str) -> str | None:
-    """Return a text in normal form (NFC), with plain line ends; None if it cannot be kept.
-
-    It cannot if it has control characters, or more than TEXT_LENGTH characters in normal form.
-    """
-    plain = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return None if _CONTROL.search(plain) or len(plain) > TEXT_LENGTH else plain

@@ -207,8 +207,9 @@ BYTE_ORDER_MARK = "\ufeff"
 # A spreadsheet may split a line at another separator than ours: Excel at semicolons in most of
 # Europe. So a formula can begin after any of them, even behind blanks and quotation marks.
 # Full-width signs are read like the plain ones. Each apostrophe before a sign counts, so that one
-# can be added and removed again whatever the text.
-_FORMULA = "'*[\\s\"]*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
+# can be added and removed again whatever the text. The blanks are matched lazily, up to the first
+# line break: otherwise a run of breaks would be read to its end from each of them.
+_FORMULA = "'*[\\s\"]*?[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
 _FORMULAS = re.compile(f"(?:^|(?<=[,;|\t\r\n]))(?={_FORMULA})")
 _DEFUSED_FORMULAS = re.compile(f"(?:^|(?<=[,;|\t\r\n]))'(?={_FORMULA})")
 

@@ -13,8 +13,8 @@ from django.forms.utils import flatatt
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from applicants.texts import plain_text
 from jobs.time_zones import time_zone_choices
-from pipeline.domain.contests import TEXT_LENGTH, cleaned_text
 
 SKIPPED = "The clocks skip this time on that day, because they go forward. Enter another time."
 # The value of `preview` in a form that a page sends while someone is still typing.
@@ -47,21 +47,8 @@ class LinesField(forms.CharField):
     widget = forms.Textarea
 
     def to_python(self, value: Any) -> Any:
-        """Return the text with plain line breaks."""
-        text = super().to_python(value)
-        return text.replace("\r\n", "\n").replace("\r", "\n") if text else text
-
-
-class LetterField(LinesField):
-    """Text of several lines that one person writes to another, in normal form."""
-
-    def to_python(self, value: Any) -> Any:
-        """Return the text in normal form. Raises ValidationError for control characters."""
-        text = super().to_python(value) or ""
-        plain = cleaned_text(text)
-        if plain is None and len(text) <= TEXT_LENGTH:
-            raise forms.ValidationError(MESSAGES["null_characters_not_allowed"])
-        return text if plain is None else plain
+        """Return the text in normal form."""
+        return plain_text(super().to_python(value) or "")
 
 
 class TimeZoneSelect(forms.Select):

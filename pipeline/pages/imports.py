@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job, JobStatus
@@ -195,9 +196,9 @@ class FileForm(PlainForm):
 
     file = forms.FileField(
         label="CSV file",
-        help_text="Up to 100,000 people and 16 MB, in UTF-8.",
+        help_text=_("Up to 100,000 people and 16 MB, in UTF-8, or in UTF-16 as “Unicode text”."),
         widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv"}),
-        error_messages={"empty": "The file is empty. A line at the top must name the columns."},
+        error_messages={"empty": _("The file is empty. A line at the top must name the columns.")},
         max_length=200,
     )
 

@@ -116,7 +116,7 @@ def test_each_refusal_has_a_name(acme: Caller, rejected: Application) -> None:
     assert code_of(answer(acme, asked, CHANGED)) == (409, "CONTEST_ANSWERED")
 
 
-@pytest.mark.parametrize("text", ["", "  ", "a\x07b", "\u2028", "x" * 2_001, "שּׁ" * 2_000])
+@pytest.mark.parametrize("text", ["", "  ", "\x07", "\u2028", "x" * 2_001, "שּׁ" * 2_000])
 def test_a_text_is_plain_and_not_too_long(rejected: Application, text: str) -> None:
     refused = ask(rejected, text)
 

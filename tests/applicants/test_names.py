@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from applicants.forms import ApplyForm
-from applicants.names import checked_name
+from applicants.names import checked_name, cleaned_name
 from jobs.companies import checked_company_name
 from jobs.errors import BadName
 from pipeline.api.v1.applications.shapes import UnprovedApplicationIn
@@ -79,3 +79,16 @@ def test_a_real_name_is_kept_in_one_normal_form_everywhere(given: str, kept: str
     assert asked.validated_data["name"] == kept
     (row,) = read_csv_rows([f"name,email\n{given},a@x.org\n".encode()])
     assert (row.name, row.refusal) == (kept, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (f"{PERSIAN}.csv", f"{PERSIAN}.csv"),
+        ("a\u202egvs.csv\n", "agvs.csv"),
+        ("Zoe\u0308\u00a0\u200b1.csv", "Zo\u00eb 1.csv"),
+        ("\x00\u2028", ""),
+    ],
+)
+def test_the_name_of_a_file_loses_what_a_name_may_not_have(given: str, kept: str) -> None:
+    assert cleaned_name(given) == kept

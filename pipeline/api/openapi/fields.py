@@ -371,10 +371,10 @@ def field_description(owner: str, name: str) -> dict[str, str]:
 
 
 _ONE_LINE = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029"
-_CONTROL = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029"
 _LINE = f"^[^{_ONE_LINE}]*[^\\s{_ONE_LINE}][^{_ONE_LINE}]*$"
 _EMPTY_LINE = f"^[^{_ONE_LINE}]*$"
 _TEXT = "^[^\\x00]*$"
+_UNSEEN = "\\s\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u206f\\ufff9-\\ufffb"
 _FILLED_TEXT = "^[^\\x00]*[^\\s\\x00][^\\x00]*$"
 
 
@@ -414,12 +414,11 @@ class TextField(OurField):
 
 
 class LetterField(TextField):
-    """A string of any number of lines, without control characters."""
+    """A string of any number of lines, with something that can be seen if it must not be blank."""
 
     target_class = "pipeline.api.v1.fields.Letter"
     priority = 1
-    blank = f"^[^{_CONTROL}]*$"
-    filled = f"^[^{_CONTROL}]*[^\\s{_CONTROL}][^{_CONTROL}]*$"
+    filled = f"^[^\\x00]*[^{_UNSEEN}][^\\x00]*$"
 
 
 class LineField(TextField):

@@ -13,8 +13,8 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from applicants.addresses import checked_address
 from applicants.names import checked_name
+from applicants.texts import plain_text
 from pipeline.api.parameters import parameter_as_moment
-from pipeline.domain.contests import cleaned_text
 from pipeline.models import (
     EXTERNAL_ID_LENGTH,
     METADATA_KEY_LENGTH,
@@ -84,13 +84,13 @@ class Name(Line):
 
 
 class Letter(Text):
-    """A string of any number of lines that one person writes to another, in normal form."""
+    """A string of any number of lines that people write and read, in normal form."""
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the text. Raises ValidationError, also for control characters."""
-        text = cleaned_text(super().to_internal_value(data))
-        if text is None:
-            self.fail("invalid")
+        """Return the text. Raises ValidationError, also if only invisible characters are left."""
+        text = plain_text(super().to_internal_value(data))
+        if not text and not self.allow_blank:
+            self.fail("blank")
         return text
 
 

@@ -9,6 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.files.exports import undo_defused_csv_text
 
@@ -64,11 +68,15 @@ def _without_unseen_ends(text: str) -> str:
 
 # How many lines may stand at the top of a file, up to the one that names the columns.
 MOST_TOP_LINES = 30
-KNOWN = (
+KNOWN = gettext_lazy(
     "Known names are “name”, “full name”, or “first name” and “last name”; and “email”, “e-mail”,"
     " “mail” or “email address”."
 )
-HOW = f"A line at the top must name the columns, like: name,email. {KNOWN}"
+HOW = format_lazy(
+    "{} {}",
+    gettext_lazy("A line at the top must name the columns, like: name,email."),
+    KNOWN,
+)
 
 FULL, GIVEN, MIDDLE, FAMILY = "name", "first name", "middle name", "last name"
 EMAIL, EXTERNAL_ID, OWN_ID = "email", "external_id", "application_id"
@@ -185,7 +193,7 @@ def find_columns(lines: Sequence[str]) -> tuple[Columns, int]:
     """
     filled = [at for at, line in enumerate(lines) if line.strip()]
     if not filled:
-        raise ImportFileRefused(what=f"The file is empty. {HOW}")
+        raise ImportFileRefused(what=f"{_('The file is empty.')} {HOW}")
     first, delimiters = 0, _DELIMITERS
     if separator := _SEPARATOR_LINE.fullmatch(lines[filled[0]]):
         first, delimiters = filled[0] + 1, separator[1]
@@ -215,15 +223,17 @@ def _columns_in_titles(titles: Sequence[str], delimiter: str, *, row: int) -> Co
     if not (names and EMAIL in found):
         if EMAIL in found or (names and len(titles) > 1):
             missing = "name" if EMAIL in found else "email"
-            return f"The file has no column “{missing}”: row {row} names only the other. {KNOWN}"
+            why = _("The file has no column “{missing}”: row {row} names only the other.")
+            return f"{why.format(missing=missing, row=row)} {KNOWN}"
         return ""
     for role, places in found.items():
         if len(places) > 1 and role != OWN_ID:
-            both = " and ".join(f"“{visible_text(titles[at].strip())[:40]}”" for at in places[:2])
-            raise ImportFileRefused(
-                what=f"Row {row} names a column twice: {both} both mean the {role}."
+            one, other = (f"“{visible_text(titles[at].strip())[:40]}”" for at in places[:2])
+            why = _(
+                "Row {row} names a column twice: {one} and {other} both mean the {role}."
                 " Rename the one that is not to be used."
             )
+            raise ImportFileRefused(what=why.format(row=row, one=one, other=other, role=role))
     only = {role: places[0] for role, places in found.items()}
     shared = None
     if FULL in only and (GIVEN in only) != (FAMILY in only):
@@ -268,8 +278,10 @@ def _plain_title(title: str) -> str:
 def _trouble_without_columns(lines: Sequence[str], filled: Sequence[int]) -> str:
     line = lines[filled[0]].strip()
     if line.startswith(("<", "{", "[")):
-        kind = "web page or XML" if line.startswith("<") else "JSON"
-        return f"This is not a CSV file but {kind}. Save the list as “CSV UTF-8”."
+        kind = _("web page or XML") if line.startswith("<") else "JSON"
+        why = _("This is not a CSV file but {kind}. Save the list as “CSV UTF-8”.")
+        return why.format(kind=kind)
     seen = visible_text(line)
     seen = f"{seen[:60]}…" if len(seen) > 60 else seen
-    return f"The file names no known columns. Row {filled[0] + 1} is “{seen}”. {HOW}"
+    why = _("The file names no known columns. Row {row} is “{seen}”.")
+    return f"{why.format(row=filled[0] + 1, seen=seen)} {HOW}"

@@ -13,6 +13,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from applicants.addresses import lower_case_address
 from pipeline.domain.errors import ImportFileRefused
@@ -41,7 +43,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
-_SAVE = "In your spreadsheet, save the sheet as “CSV UTF-8” and choose that file."
+_SAVE = gettext_lazy("In your spreadsheet, save the sheet as “CSV UTF-8” and choose that file.")
+_NOT_TEXT = gettext_lazy("This is not a text file in UTF-8.")
 
 
 def open_csv(content: Iterable[bytes]) -> tuple[Columns, Iterator[ImportRow]]:
@@ -64,9 +67,8 @@ def check_csv_size(size: int) -> None:
     """Refuse a file that is too large. Raises ImportFileRefused."""
     if size > MOST_BYTES:
         megabytes = MOST_BYTES // 2**20
-        raise ImportFileRefused(
-            what=f"The file is larger than {megabytes} MB. Split it into smaller files."
-        )
+        why = _("The file is larger than {megabytes} MB. Split it into smaller files.")
+        raise ImportFileRefused(what=why.format(megabytes=megabytes))
 
 
 def check_csv_start(start: bytes) -> None:
@@ -88,14 +90,13 @@ def _csv_rows(columns: Columns, lines: Iterator[str]) -> Iterator[ImportRow]:
     for cells in _csv_records(columns, lines):
         number += 1
         if number > MOST_LINES:
-            raise ImportFileRefused(what="The file has too many blank lines. Remove them.")
+            raise ImportFileRefused(what=_("The file has too many blank lines. Remove them."))
         if not any(cell.strip() for cell in cells):
             continue
         found += 1
         if found > MOST_ROWS:
-            raise ImportFileRefused(
-                what=f"The file has more than {MOST_ROWS:,} rows. Split it into smaller files."
-            )
+            why = _("The file has more than {rows:,} rows. Split it into smaller files.")
+            raise ImportFileRefused(what=why.format(rows=MOST_ROWS))
         at = columns.external_id
         yield reader.read_row(
             number,
@@ -104,7 +105,7 @@ def _csv_rows(columns: Columns, lines: Iterator[str]) -> Iterator[ImportRow]:
             "" if at is None else cell_at(cells, at),
         )
     if not found:
-        raise ImportFileRefused(what="The file has no rows below the column names.")
+        raise ImportFileRefused(what=_("The file has no rows below the column names."))
 
 
 def _csv_records(columns: Columns, lines: Iterator[str]) -> Iterator[list[str]]:
@@ -126,7 +127,8 @@ def _csv_records(columns: Columns, lines: Iterator[str]) -> Iterator[list[str]]:
         at, trouble = _unreadable_cell("".join(record), columns.delimiter)
         known = at < len(columns.titles) and columns.titles[at].strip()[:40]
         column = f"“{known}”" if known else f"{at + 1}"
-        raise ImportFileRefused(what=f"Row {number + 1:,}, column {column}: {trouble}") from None
+        where = _("Row {row:,}, column {column}:").format(row=number + 1, column=column)
+        raise ImportFileRefused(what=f"{where} {trouble}") from None
 
 
 def _unreadable_cell(record: str, delimiter: str) -> tuple[int, str]:
@@ -140,11 +142,11 @@ def _unreadable_cell(record: str, delimiter: str) -> tuple[int, str]:
             follows = record[end.end() : end.end() + 1]
             if follows not in (delimiter, "\r", "\n", ""):
                 if record[end.end() - 2] == "\\":
-                    return at, (
+                    return at, _(
                         'a quotation mark is written as \\", as MySQL does. Export the file with'
                         ' doubled quotation marks ("").'
                     )
-                return at, (
+                return at, _(
                     'a quotation mark inside the cell is not doubled. Write it twice (""), and put'
                     " the whole cell in quotation marks."
                 )
@@ -153,7 +155,7 @@ def _unreadable_cell(record: str, delimiter: str) -> tuple[int, str]:
             while start < len(record) and record[start] != delimiter:
                 start += 1
         start, at = start + 1, at + 1
-    return at, (
+    return at, _(
         "a quotation mark at the start of the cell is never closed. Close it, or remove it."
     )
 
@@ -165,7 +167,7 @@ def _csv_lines(texts: Iterable[str]) -> Iterator[str]:
         *lines, kept = re.split(r"(?<=\n)|(?<=\r)(?!\n|$)", kept + text)
         yield from lines
         if len(kept) > LONGEST_LINE:
-            raise ImportFileRefused(what=f"A line of the file does not end. {HOW}")
+            raise ImportFileRefused(what=f"{_('A line of the file does not end.')} {HOW}")
     if kept:
         yield kept
 
@@ -176,7 +178,9 @@ def _csv_texts(content: Iterable[bytes], *, whole: bool = True) -> Iterator[str]
     while len(start) < 4 and (piece := next(pieces, None)) is not None:
         start += piece
     if start.startswith(_WORKBOOKS):
-        raise ImportFileRefused(what=f"This is a workbook, not a text file in UTF-8. {_SAVE}")
+        raise ImportFileRefused(
+            what=f"{_('This is a workbook, not a text file in UTF-8.')} {_SAVE}"
+        )
     decoder, size, line = getincrementaldecoder(csv_encoding(start))(), 0, 1
     for piece in chain([start], pieces, [b""]):
         size += len(piece)
@@ -186,18 +190,20 @@ def _csv_texts(content: Iterable[bytes], *, whole: bool = True) -> Iterator[str]
         except UnicodeDecodeError as error:
             line += error.object[: error.start].count(b"\n")
             why = _likely_encoding(line, error.object[error.start :])
-            raise ImportFileRefused(
-                what=f"This is not a text file in UTF-8{why}. {_SAVE}"
-            ) from None
+            raise ImportFileRefused(what=f"{why} {_SAVE}") from None
         if "\0" in text:
-            raise ImportFileRefused(what=f"This is not a text file in UTF-8. {_SAVE}")
+            raise ImportFileRefused(what=f"{_NOT_TEXT} {_SAVE}")
         line += text.count("\n")
         yield text
 
 
 def _likely_encoding(line: int, undecodable: bytes) -> str:
     likely = "Mac Roman" if undecodable[:1] < b"\xa0" else "Windows-1252"
-    return f": in line {line:,}, a letter is in another encoding, probably {likely}"
+    why = _(
+        "This is not a text file in UTF-8: in line {line:,}, a letter is in another encoding,"
+        " probably {likely}."
+    )
+    return why.format(line=line, likely=likely)
 
 
 # Reading of a stored file by a worker: rows replace the file's bytes.

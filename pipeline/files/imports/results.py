@@ -222,7 +222,7 @@ def import_refusal_in_words(reason: str, email: str, columns: Mapping[str, Any])
 def _refused_import_row(
     run: ImportRun, row: ImportRow | ImportRefusal, number: int, code: str
 ) -> dict[str, object]:
-    words = LEFT_WORDS.get(code) or import_refusal_in_words(code, row.email, run.columns)
+    words = str(LEFT_WORDS.get(code, "")) or import_refusal_in_words(code, row.email, run.columns)
     return {
         "row": number,
         "name": row.name,

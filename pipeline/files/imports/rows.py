@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from applicants.addresses import normal_address
 from applicants.models import NAME_LENGTH
@@ -41,35 +42,46 @@ class Refusal(StrEnum):
 
 # The text for each reason. `name`, `email` and `id` are names of columns, `seen` is the address.
 WORDS = {
-    Refusal.NO_NAME: "The row has no name. Enter one in the column {name}.",
-    Refusal.NAME_TOO_LONG: "The name is longer than 200 characters. Shorten it in the column"
-    " {name}.",
-    Refusal.BAD_NAME: "The name has a line break, invisible characters or no letter. Correct it in"
-    " the column {name}.",
-    Refusal.NO_EMAIL: "The row has no email address. Enter one in the column {email}.",
-    Refusal.BAD_EMAIL: "“{seen}” is not an email address. Enter an email address, like"
-    " name@example.org, in the column {email}.",
-    Refusal.SEVERAL_EMAILS: "“{seen}” is more than one email address. Keep one of them in the"
-    " column {email}.",
-    Refusal.BAD_EXTERNAL_ID: "The id has more than 200 characters, or some that cannot be shown."
-    " Correct it in the column {id}.",
-    Refusal.DUPLICATE_EXTERNAL_ID: "The id in the column {id} is already in an earlier row. Remove"
-    " one of the rows.",
-    Refusal.EXTERNAL_ID_TAKEN: "Another application of the company has the id in the column {id}."
-    " Give this one an id of its own, or none.",
-    Refusal.DUPLICATE: "This email address is already in an earlier row.",
-    Refusal.ALREADY_APPLIED: "This person already has an open application to this job.",
-    Refusal.DRAW_FULL: "The draw by lot takes no more people. Add this person after the draw.",
-    Refusal.ERASED: "This person has asked for their data to be erased.",
+    Refusal.NO_NAME: _("The row has no name. Enter one in the column {name}."),
+    Refusal.NAME_TOO_LONG: _(
+        "The name is longer than 200 characters. Shorten it in the column {name}."
+    ),
+    Refusal.BAD_NAME: _(
+        "The name has a line break, invisible characters or no letter. Correct it in"
+        " the column {name}."
+    ),
+    Refusal.NO_EMAIL: _("The row has no email address. Enter one in the column {email}."),
+    Refusal.BAD_EMAIL: _(
+        "“{seen}” is not an email address. Enter an email address, like"
+        " name@example.org, in the column {email}."
+    ),
+    Refusal.SEVERAL_EMAILS: _(
+        "“{seen}” is more than one email address. Keep one of them in the column {email}."
+    ),
+    Refusal.BAD_EXTERNAL_ID: _(
+        "The id has more than 200 characters, or some that cannot be shown."
+        " Correct it in the column {id}."
+    ),
+    Refusal.DUPLICATE_EXTERNAL_ID: _(
+        "The id in the column {id} is already in an earlier row. Remove one of the rows."
+    ),
+    Refusal.EXTERNAL_ID_TAKEN: _(
+        "Another application of the company has the id in the column {id}."
+        " Give this one an id of its own, or none."
+    ),
+    Refusal.DUPLICATE: _("This email address is already in an earlier row."),
+    Refusal.ALREADY_APPLIED: _("This person already has an open application to this job."),
+    Refusal.DRAW_FULL: _("The draw by lot takes no more people. Add this person after the draw."),
+    Refusal.ERASED: _("This person has asked for their data to be erased."),
 }
 
 # The text for rows that an import did not reach, by how the import ended.
 NOT_REACHED = "NOT_REACHED"
 LEFT_WORDS = {
-    NOT_REACHED: "The import has not reached this row.",
-    "JOB_PAUSED": "The job was paused before this row was imported.",
-    "JOB_CLOSED": "The job was closed before this row was imported.",
-    "JOB_FULL": "The job’s log was full before this row was imported.",
+    NOT_REACHED: _("The import has not reached this row."),
+    "JOB_PAUSED": _("The job was paused before this row was imported."),
+    "JOB_CLOSED": _("The job was closed before this row was imported."),
+    "JOB_FULL": _("The job’s log was full before this row was imported."),
 }
 
 

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
+from applicants.names import cleaned_name
 from jobs.models import JobStatus
 from pipeline.domain.errors import JobNotFound, JobNotOpen, StoredFileNotFound
 from pipeline.domain.states import Actor
@@ -49,13 +50,12 @@ def store_import(
     _refuse_unless_open(job_id, company_id)
     if actor.id is None:
         raise ValueError("an import needs a member or a key as its actor")
-    plain = "".join(letter for letter in name if letter.isprintable())
     file = StoredFile.objects.create(
         id=file_id or uuid7(),
         company_id=company_id,
         job_id=job_id,
         purpose=StoredFile.Purpose.IMPORT,
-        name=plain[-200:] or "people.csv",
+        name=cleaned_name(name)[-200:] or "people.csv",
         content_type="text/csv",
         expires_at=Now() + timedelta(days=FILE_KEPT_DAYS),
     )

@@ -16,7 +16,7 @@ from pipeline.domain.states import Actor, ActorKind
 from pipeline.pages.access import for_signed_in_applicants, own_application
 from pipeline.pages.applicant.application_card import ApplicationCard
 from pipeline.pages.error_messages import attempt_or_error_message
-from pipeline.pages.forms import LetterField, PlainForm
+from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.review import contests_of_application, may_contest_until
 from pipeline.services.contests import contest
@@ -28,7 +28,7 @@ NOT_NOW = "You cannot ask the company to look again at this application."
 class ContestForm(PlainForm):
     """Form for information that the company should have when it looks again."""
 
-    text = LetterField(
+    text = LinesField(
         label="What should the company know?",
         max_length=TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 8}),

@@ -27,7 +27,7 @@ from pipeline.pages.access import (
     require_access,
 )
 from pipeline.pages.error_messages import attempt_or_error_message
-from pipeline.pages.forms import LetterField, PlainForm
+from pipeline.pages.forms import LinesField, PlainForm
 from pipeline.pages.page_urls import page_place_in_url, page_url_with
 from pipeline.selectors.jobs import read_job
 from pipeline.selectors.pages import encode_cursor
@@ -60,7 +60,7 @@ class ContestAnswerForm(PlainForm):
         choices=contest_reason_choices,
         help_text="The applicant reads it. It stays in the job’s log permanently.",
     )
-    text = LetterField(
+    text = LinesField(
         label="Your answer to the applicant",
         required=False,
         max_length=TEXT_LENGTH,

@@ -41,7 +41,7 @@ class PostingForm(PlainForm):
         required=False,
         help_text="For example “Lisbon” or “Remote in Europe”.",
     )
-    description = forms.CharField(
+    description = LinesField(
         max_length=DESCRIPTION_LENGTH,
         required=False,
         widget=forms.Textarea(attrs={"rows": 8}),

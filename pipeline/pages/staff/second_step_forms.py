@@ -19,6 +19,7 @@ from allauth.mfa import app_settings
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base.forms import AuthenticateForm, BaseAuthenticateForm, ReauthenticateForm
 from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.forms import ActivateTOTPForm
 from allauth.mfa.webauthn.forms import (
     AddWebAuthnForm,
     AuthenticateWebAuthnForm,
@@ -33,6 +34,7 @@ from django import forms
 from fido2.webauthn import AuthenticationResponse
 
 from applicants.forms import NameField
+from pipeline.pages.staff.sign_in_forms import CodeOfAnyScript
 from pipeline.web.rate_limit import Rate, count_against_rate
 
 # What the parser of passkeys raises for input of a wrong shape, besides refusing it.
@@ -50,7 +52,7 @@ LONGEST_ANSWER = (
 )
 
 
-class OneTimeCode(BaseAuthenticateForm):
+class OneTimeCode(CodeOfAnyScript, BaseAuthenticateForm):
     """Part of a form with a code of an authenticator app, or a recovery code.
 
     allauth remembers a used code of an app for one period, but with a tolerance for clocks it
@@ -59,7 +61,7 @@ class OneTimeCode(BaseAuthenticateForm):
 
     def clean_code(self) -> str:
         """Return the code if it is right and was not used before."""
-        code: str = super().clean_code()
+        code = super().clean_code()
         if self.authenticator.type == Authenticator.Type.TOTP:
             periods = 2 * app_settings.TOTP_TOLERANCE + 1
             once = Rate(1, periods * app_settings.TOTP_PERIOD)
@@ -76,6 +78,10 @@ class SecondStepForm(OneTimeCode, AuthenticateForm):
 
 class CodeAgainForm(OneTimeCode, ReauthenticateForm):
     """Form for a code of someone who is signed in."""
+
+
+class ActivateAppForm(CodeOfAnyScript, ActivateTOTPForm):
+    """Form for the first code of a new authenticator app."""
 
 
 class AnswerField(forms.CharField):

@@ -19,6 +19,7 @@ from allauth.account.forms import (
 from allauth.core import context
 from django import forms
 
+from applicants.codes import digits_of_code
 from applicants.forms import AddressField
 from pipeline.config.allauth import CODE_SECONDS
 from pipeline.pages.rate_limits import TooOften, limit_page_rate
@@ -91,7 +92,16 @@ class ResetForm(SignInEmailForm, ResetPasswordForm):
     kind = "staff_reset_mail"
 
 
-class ConfirmCodeForm(ConfirmLoginCodeForm):
+class CodeOfAnyScript(forms.Form):
+    """Part of a form with a code, in digits of any script, with any blanks and dashes."""
+
+    def clean_code(self) -> str:
+        """Return the code as it was given out, if it is right."""
+        self.cleaned_data["code"] = digits_of_code(self.cleaned_data["code"])
+        return str(super().clean_code())  # type: ignore[misc]  # of the form it is a part of
+
+
+class ConfirmCodeForm(CodeOfAnyScript, ConfirmLoginCodeForm):
     """Form for an emailed code.
 
     Attempts are counted in the database, which is safe against races.
@@ -99,7 +109,7 @@ class ConfirmCodeForm(ConfirmLoginCodeForm):
 
     field_order = ("code",)
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["code"].label = "Code from the email"
         self.fields["code"].widget.attrs["autocapitalize"] = "characters"
@@ -120,7 +130,7 @@ class ConfirmCodeForm(ConfirmLoginCodeForm):
         if not count_against_rate("staff_code", code, rate).allowed:
             security.warning("staff.code_throttled")
             raise get_adapter().validation_error("too_many_login_attempts")
-        return str(super().clean_code())
+        return super().clean_code()
 
 
 class NewPasswordForm(forms.Form):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from django.utils.translation import _trans  # type: ignore[attr-defined]
 
 from pipeline.domain.errors import ImportFileRefused
 from pipeline.files.imports.columns import HOW, KNOWN
 from pipeline.files.imports.reading import check_csv_start, open_csv
 from pipeline.files.imports.results import import_refusal_in_words
-from pipeline.files.imports.rows import Refusal
+from pipeline.files.imports.rows import LEFT_WORDS, Refusal
 
 ADA, BO = ("Ada Bek", "ada@x.org"), ("Bo Li", "bo@x.org")
 BOTH = [ADA, BO]
@@ -205,6 +206,19 @@ def test_a_file_of_this_shape_is_refused_with_the_place_and_the_cure(shape: str)
         list(open_csv([given if isinstance(given, bytes) else given.encode()])[1])
 
     assert str(refused.value) == sentence
+
+
+def test_every_refusal_is_marked_for_translation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_trans, "gettext", lambda text: f"*{text}")
+    refused = []
+    for given, _ in REFUSED.values():
+        with pytest.raises(ImportFileRefused) as error:
+            list(open_csv([given if isinstance(given, bytes) else given.encode()])[1])
+        refused.append(str(error.value))
+    words = [import_refusal_in_words(each, "", {}) for each in Refusal]
+    left = [str(each) for each in LEFT_WORDS.values()]
+
+    assert not [text for text in (*refused, *words, *left) if not text.startswith("*")]
 
 
 @pytest.mark.parametrize(

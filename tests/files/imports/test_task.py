@@ -19,7 +19,7 @@ from pipeline.services.jobs import pause_job
 from pipeline.work.start import TypeNotAllowed, WorkError, create_limited_key
 from tasks.errors import Discard
 from tasks.models import Task
-from tests.files.imports.files import as_csv, imported, people, stored
+from tests.files.imports.files import as_csv, imported, people, stored, unread
 from tests.support import factories
 from tests.support.handlers import Run
 from tests.support.task_runs import run_due_tasks
@@ -206,3 +206,11 @@ def kept_texts() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement FROM pg_prepared_statements")
         return [text for (text,) in cursor.fetchall()]
+
+
+def test_a_file_keeps_the_joiners_of_its_name_and_loses_what_reorders_it() -> None:
+    import_id = unread(
+        factories.job(), as_csv(people(1)), "\u0639\u0644\u06cc\u200c\u0631\u202e.csv\x07"
+    )
+
+    assert StoredFile.objects.get(id=import_id).name == "\u0639\u0644\u06cc\u200c\u0631.csv"

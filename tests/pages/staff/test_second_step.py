@@ -61,6 +61,33 @@ def test_a_recovery_code_opens_the_account_once(ada: User, codes: list[str]) -> 
     assert not is_signed_in(second)
 
 
+def in_other_digits(code: str) -> str:
+    return "\u2013".join(chr(0x0660 + int(digit)) for digit in code) + "\u00a0"
+
+
+def test_codes_are_typed_in_digits_of_any_script_and_still_work_once(ada: User) -> None:
+    secret = TOTP.activate(ada, generate_totp_secret()).instance.data["secret"]
+    code, recovery = app_code(secret), RecoveryCodes.activate(ada).get_unused_codes()[0]
+    opened = []
+    for typed in (code, in_other_digits(code), in_other_digits(recovery), recovery):
+        client = Client()
+        sign_in(ada.email, client=client)
+        client.post(SECOND_STEP, {"code": typed})
+        opened.append(is_signed_in(client))
+
+    assert opened == [True, False, True, False]
+
+
+def test_an_app_is_set_up_in_digits_of_any_script(ada: User) -> None:
+    User.objects.filter(id=ada.id).update(password="!")
+    client = browser_of(User.objects.get(id=ada.id))
+    secret = client.get(ACTIVATE).context["form"].secret
+
+    page = client.post(ACTIVATE, {"code": in_other_digits(app_code(secret))})
+
+    assert page.status_code == 302
+
+
 def test_the_recovery_codes_follow_a_new_app_at_once(ada: User) -> None:
     User.objects.filter(id=ada.id).update(password="!")  # an account without a password
     client = browser_of(User.objects.get(id=ada.id))  # that has proved nothing lately

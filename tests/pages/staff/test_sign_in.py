@@ -91,6 +91,15 @@ def test_a_newcomer_is_welcomed_once_and_not_by_their_address(company: Company) 
     assert "Welcome to" not in signs_in()
 
 
+def test_a_code_is_typed_with_any_dash_and_blank(ada: User) -> None:
+    client = Client()
+    ask_for_code(client, ada.email)
+
+    try_code(client, code_to(ada.email).replace("-", "\u00a0\u2013\u200b"))
+
+    assert is_signed_in(client)
+
+
 def test_a_code_is_guessed_three_times_at_most_even_where_the_session_forgets(ada: User) -> None:
     client = Client()
     ask_for_code(client, ada.email)

@@ -127,8 +127,8 @@ class DecisionIn(Shape):
     }
 
     outcome = Choice(choices=[outcome.value for outcome in DECISIONS])
-    note = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
-    reason = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
+    note = Letter(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
+    reason = Letter(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
     reason_code = Choice(
         choices=[code.value for code in CHOSEN_REASONS], allow_null=True, required=False
     )
@@ -167,7 +167,7 @@ class ReinstatementIn(Shape):
     """A company gives a place back. `reason` is a code for the log, `note` free text beside it."""
 
     reason = Choice(choices=[code.value for code in ReinstatementReason])
-    note = Text(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
+    note = Letter(max_length=NOTE_LENGTH, allow_blank=True, allow_null=True, required=False)
 
 
 class ContestIn(Shape):

@@ -23,12 +23,12 @@ from jobs.time_zones import is_known_time_zone
 from pipeline.api.v1.fields import (
     Choice,
     Flag,
+    Letter,
     Line,
     Metadata,
     Moment,
     Name,
     Shape,
-    Text,
     Whole,
     external_id_field,
 )
@@ -73,7 +73,7 @@ class JobIn(Shape):
     """A new job."""
 
     title = Name(max_length=TITLE_LENGTH)
-    description = Text(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
+    description = Letter(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
     location = Name(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
     capacity = Whole(min_value=1, max_value=MAX_CAPACITY)
     policy = PolicyIn(required=False)
@@ -87,7 +87,7 @@ class JobChangeIn(Shape):
     """Changes to a job. Fields that are not named stay as they are."""
 
     title = Name(max_length=TITLE_LENGTH, required=False)
-    description = Text(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
+    description = Letter(max_length=DESCRIPTION_LENGTH, allow_blank=True, required=False)
     location = Name(max_length=LOCATION_LENGTH, allow_blank=True, required=False)
     capacity = Whole(min_value=1, max_value=MAX_CAPACITY, required=False)
     policy = PolicyIn(required=False)
