@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache, lru_cache, wraps
+from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 from uuid import UUID, uuid4
 
@@ -21,31 +21,9 @@ from jobs.policies import POLICY_FIELDS, Policy
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound, LineError
 from pipeline.line import sql
 from pipeline.line.locked_job import LockedJob
+from pipeline.line.sources import DATABASE, attach_locked_row
+from pipeline.line.sql import Row, fetch_in_one_trip
 from pipeline.models import Application
-from tasks.sql.prepared import Parameters, PreparedStatement, prepared_row, run_prepared
-
-# Round trips of the line's hot path: several prepared statements in each. While a job's lock is
-# held, every round trip makes all other changes to that job wait. So BEGIN and the first reads
-# travel with the lock, and COMMIT with the write.
-
-
-Row = tuple[Any, ...]
-
-
-def fetch_in_one_trip(*texts: str, parameters: Parameters, commit: bool = False) -> list[list[Row]]:
-    """Fetch the rows of each statement in one round trip. Each sees what was committed before it.
-
-    With `commit`, the round trip also commits; Django then finds nothing left to commit. Inside an
-    outer transaction (a test's), there is only a savepoint, which is left to Django. Raises
-    IntegrityError, and django.db.OperationalError if a lock is not obtained in time.
-    """
-    return run_prepared([_round_trip_statement(text) for text in texts], parameters, commit=commit)
-
-
-@cache
-def _round_trip_statement(text: str) -> PreparedStatement[Row]:
-    """Return the statement, cached: texts are few, and built only from names in the code."""
-    return PreparedStatement(text, prepared_row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,29 +153,24 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
     """
     if known := job.people.get(application_id):
         return known
-    values = {"application": application_id, "job": job.id}
-    (rows,) = fetch_in_one_trip(sql.READ_APPLICATION_TO, parameters=values)
-    if not rows:
+    found = job.source.application(job, application_id)
+    if found is None:
         raise ApplicationNotFound
-    return attach_locked_row(job, rows[0])
+    return job.attach(*found)
+
+
+def read_locked_applications(job: LockedJob, application_ids: Collection[UUID]) -> None:
+    """Read some applications of a locked job, and attach them to it."""
+    values = {"job": job.id, "applications": list(application_ids)}
+    (rows,) = fetch_in_one_trip(sql.READ_APPLICATIONS, parameters=values)
+    for row in rows:
+        attach_locked_row(job, row)
 
 
 def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the unlocked job that has been due for longest, if there is one."""
     (rows,) = fetch_in_one_trip(sql.LOCK_DUE_JOB, parameters={"except": list(skip)})
     return _lock_row_as_job(rows, [(each,) for each in rows[0][-1]]) if rows else None
-
-
-def locked_application(row: Row) -> Application:
-    """Make an application from a row of `sql.APPLICATION`."""
-    return Application.from_db("default", sql.APPLICATION, row)
-
-
-def attach_locked_row(job: LockedJob, row: Row) -> Application:
-    """Attach an application from a row of `sql.APPLICATION` followed by its person's time zone."""
-    application = job.attach(locked_application(row[: len(sql.APPLICATION)]))
-    job.zones[application.id] = row[len(sql.APPLICATION)]
-    return application
 
 
 def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
@@ -216,6 +189,7 @@ def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
         webhook_types=[each for (each,) in webhook_types],
         now=max(row[len(sql.HOT)] + ahead, hot["last_event_at"]),
         announced_due_at=hot["next_due_at"],
+        source=DATABASE,
     )
 
 

@@ -5,9 +5,37 @@ Columns are listed here once. The modules that run the statements turn rows into
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from jobs.policies import POLICY_FIELDS
 from pipeline.line.event_log import LogEntry
 from pipeline.models import Application, PlannedSeats
+from tasks.sql.prepared import Parameters, PreparedStatement, prepared_row, run_prepared
+
+# Round trips of the line's hot path: several prepared statements in each. While a job's lock is
+# held, every round trip makes all other changes to that job wait. So BEGIN and the first reads
+# travel with the lock, and COMMIT with the write.
+
+
+Row = tuple[Any, ...]
+
+
+def fetch_in_one_trip(*texts: str, parameters: Parameters, commit: bool = False) -> list[list[Row]]:
+    """Fetch the rows of each statement in one round trip. Each sees what was committed before it.
+
+    With `commit`, the round trip also commits; Django then finds nothing left to commit. Inside an
+    outer transaction (a test's), there is only a savepoint, which is left to Django. Raises
+    IntegrityError, and django.db.OperationalError if a lock is not obtained in time.
+    """
+    return run_prepared([_round_trip_statement(text) for text in texts], parameters, commit=commit)
+
+
+@cache
+def _round_trip_statement(text: str) -> PreparedStatement[Row]:
+    """Return the statement, cached: texts are few, and built only from names in the code."""
+    return PreparedStatement(text, prepared_row)
+
 
 # Columns of the job's row that a change reads.
 HOT = (
@@ -220,6 +248,12 @@ READ_WAITING = f"""
 SELECT {_application} FROM pipeline_application
 WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
 ORDER BY ticket, tie LIMIT %(most)s
+"""
+
+# Everyone on the waitlist.
+READ_ALL_WAITING = f"""
+SELECT {_application} FROM pipeline_application
+WHERE job_id = %(job)s AND status = 'WAITLIST'
 """
 
 _recordset = "json_populate_recordset(NULL::{table}, %({rows})s)"

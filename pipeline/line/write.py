@@ -15,8 +15,8 @@ from django.dispatch import Signal
 
 from pipeline.line import sql
 from pipeline.line.event_log import LogEntry
-from pipeline.line.lock import fetch_in_one_trip
 from pipeline.line.locked_job import LockedJob
+from pipeline.line.sql import fetch_in_one_trip
 from pipeline.models import Standing
 from tasks.enqueue import NewTask, enqueue_parameter
 from tasks.sql.enqueue import ENQUEUE_PARTS
@@ -76,6 +76,11 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     With `commit`, commit in the same round trip, and set the applications' `standing`. A service
     does this last: it releases the lock, for which all other changes to the job wait.
     """
+    job.source.write(job, commit=commit)
+
+
+def write_to_database(job: LockedJob, *, commit: bool) -> None:
+    """Write the changes of a job whose rows are in the database."""
     few = len(job.changed) <= sql.FEW
     tables = (
         ("created", sql.CREATE, job.created.values(), sql.APPLICATION),

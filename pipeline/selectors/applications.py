@@ -17,7 +17,7 @@ from jobs.models import Job
 from pipeline.database.instants import one_instant
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.domain.states import EventType, Status
-from pipeline.line.lock import fetch_in_one_trip
+from pipeline.line.sql import fetch_in_one_trip
 from pipeline.models import Application, ApplicationRow, DecisionNote, Event, Standing
 from pipeline.selectors import sql
 from pipeline.selectors.pages import Page

@@ -23,9 +23,9 @@ from pipeline.domain.states import (
     Status,
     status_after,
 )
-from pipeline.line.admission import offer_free_seat_on_admission
+from pipeline.line.admission import offer_free_seat_on_admission, pass_offered_seat
 from pipeline.line.lock import line_transaction, lock_job_of
-from pipeline.line.misses import has_just_missed, read_place_before_offer
+from pipeline.line.misses import has_just_missed
 from pipeline.line.moves import make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
@@ -167,7 +167,6 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
             raise NotPreacceptable(
                 why=f"You have already done this {MOST_PREACCEPTANCES} times, which is the limit."
             )
-        application.pass_next = False
     application.accept_until = accept_until
     make_move(job, application, Move.PREACCEPT, actor=actor)
     write(job, commit=True)
@@ -202,9 +201,7 @@ def pass_offer(*, application_id: UUID, actor: Actor) -> Application:
     if job.status is JobStatus.CLOSED or status is not Status.PENDING_ACKNOWLEDGMENT:
         raise IllegalMove(status=status, move=Move.PASS)
     refuse_pass_beyond_limit(application, job.policy.max_passes)
-    application.ticket, application.tie = read_place_before_offer(application)
-    job.head_ticket = min(job.head_ticket, application.ticket)
-    make_move(job, application, Move.PASS, actor=actor)
+    pass_offered_seat(job, application, actor=actor)
     fill_seats(job)
     write(job, commit=True)
     return application
@@ -250,7 +247,6 @@ def pass_next(*, application_id: UUID, wanted: bool, actor: Actor) -> Applicatio
         own = Event.objects.filter(application_id=application.id, event=EventType.PASS_ASKED)
         if own.filter(data__has_key="pass_next").count() >= MOST_ASKED:
             raise NotPassable(why=f"You have already asked {MOST_ASKED} times, which is the limit.")
-        application.accept_until = None
     application.pass_next = wanted
     make_move(job, application, Move.ASK_PASS, actor=actor)
     write(job, commit=True)

@@ -23,9 +23,9 @@ from pipeline.domain.states import (
     Status,
     status_after,
 )
+from pipeline.line.admission import give_missed_place_back
 from pipeline.line.lock import lock_job_of
 from pipeline.line.misses import (
-    give_missed_place_back,
     read_last_miss,
     read_place_before_offer,
 )

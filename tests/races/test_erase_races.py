@@ -18,7 +18,8 @@ from applicants.models import ERASED_NAME, Applicant
 from pipeline.domain.errors import ApplicantNotFound, LineError
 from pipeline.domain.states import ReinstatementReason
 from pipeline.line import sql
-from pipeline.line.lock import fetch_in_one_trip, lock_job_of
+from pipeline.line.lock import lock_job_of
+from pipeline.line.sql import fetch_in_one_trip
 from pipeline.mail import dev_mailbox
 from pipeline.models import Application
 from pipeline.notifications.applicants import Cause, send_applicant_email

@@ -15,7 +15,7 @@ import pytest
 from jobs.models import Company
 from pipeline.domain.states import EventType
 from pipeline.line import lock
-from pipeline.line.lock import fetch_in_one_trip
+from pipeline.line.sql import fetch_in_one_trip
 from pipeline.models import Event, WebhookDelivery, WebhookEndpoint
 from pipeline.services.leaving import withdraw
 from pipeline.webhooks.deliver import deliver_due_webhooks

@@ -25,8 +25,7 @@ from pipeline.files.imports.results import (
 )
 from pipeline.files.imports.rows import ImportRow, Refusal, rows_in
 from pipeline.files.imports.starting import CHECK, IMPORT
-from pipeline.line import sql
-from pipeline.line.lock import attach_locked_row, fetch_in_one_trip, line_transaction, lock_job
+from pipeline.line.lock import line_transaction, lock_job, read_locked_applications
 from pipeline.line.moves import make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
@@ -212,10 +211,7 @@ def _remove_applications_to_undo(import_id: UUID, job_id: UUID, ids: Sequence[UU
     settle_due(job, only_ends=True)
     found = set(_applications_to_undo(run, among=ids))
     still = [each for each in ids if each in found]
-    values: Any = {"job": job_id, "applications": still}
-    (rows,) = fetch_in_one_trip(sql.READ_APPLICATIONS, parameters=values)
-    for row in rows:
-        attach_locked_row(job, row)
+    read_locked_applications(job, still)
     actor = Actor(ActorKind.COMPANY, run.undo_by)
     facts = {"reason": str(Reason.IMPORT_UNDONE), "import": str(import_id)}
     for application_id in still:
