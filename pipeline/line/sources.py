@@ -16,9 +16,13 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
+from uuid_utils.compat import uuid7
+
+from jobs.models import JobStatus
+from jobs.policies import Policy
 from pipeline.domain.states import EventType, Status
 from pipeline.line import sql
-from pipeline.line.event_log import LogEntry
+from pipeline.line.event_log import GENESIS, LogEntry
 from pipeline.line.locked_job import Due, LockedJob, Next
 from pipeline.line.misses import DECIDED, LastMiss, read_last_miss, read_place_before_offer
 from pipeline.line.sql import Row, fetch_in_one_trip
@@ -140,6 +144,40 @@ class Memory:
         self._waiting: list[tuple[int, int, UUID]] = []
         self._deadlines: list[tuple[datetime, UUID]] = []
         self._ends: list[tuple[datetime, UUID]] = []
+
+    def create(
+        self, now: datetime, *, capacity: int = 1, policy: Policy | None = None
+    ) -> LockedJob:
+        """Return the job as a draft, to be logged and written."""
+        return LockedJob(
+            id=uuid7(),
+            company_id=uuid7(),
+            status=JobStatus.DRAFT,
+            capacity=1,
+            active_count=0,
+            pending_count=0,
+            waitlist_count=0,
+            unverified_count=0,
+            next_ticket=1,
+            head_ticket=1,
+            seq=0,
+            chain_head=GENESIS,
+            next_due_at=None,
+            policy_version=1,
+            policy=Policy(),
+            opened_at=None,
+            closed_at=None,
+            last_event_at=now,
+            last_txid=0,
+            is_test=False,
+            clock_offset_seconds=0,
+            draw_at=None,
+            drawn_at=None,
+            webhook_types=[],
+            now=now,
+            announced_due_at=None,
+            source=self,
+        )
 
     def lock(self, now: datetime) -> LockedJob:
         """Return the job for a change at a time, or at that of its last event if that is later."""

@@ -20,10 +20,10 @@ from pipeline.figures.idle_seats import MissedOffer, fold_idle_seats
 from pipeline.figures.whatif.simulation import (
     Change,
     LoggedEvent,
-    SimulatedEvent,
     Simulation,
     TooLong,
 )
+from pipeline.line.event_log import LogEntry
 from pipeline.line.removed_logs import log_removed_at
 from pipeline.models import Event, LastWhatIf
 from pipeline.selectors.jobs import read_job
@@ -39,12 +39,10 @@ KEY = "line.what_if"
 MOST_EVENTS = 20_000
 MOST_DAYS = 3_650
 
-_COLUMNS = ("seq", "at", "application_id", "event", "from_status", "to_status", "data")
-
 
 def read_what_if_log(job_id: UUID) -> list[LoggedEvent]:
     """Return a job's log, oldest first, in one query."""
-    rows = Event.objects.filter(job_id=job_id).order_by("seq").values_list(*_COLUMNS)
+    rows = Event.objects.filter(job_id=job_id).order_by("seq").values_list(*LoggedEvent._fields)
     return [LoggedEvent(*row) for row in rows]
 
 
@@ -138,11 +136,8 @@ def compare_rules(
     """
     happened = Simulation(log)
     happened.run(end)
-    told = [
-        (row.seq, row.at, row.application_id, row.to_status, row.ticket, row.tie)
-        for row in happened.events
-    ]
-    if told != [_row_to_compare(row) for row in log if row.at <= end]:
+    logged = [_row_to_compare(row) for row in log if row.at <= end]
+    if [_row_to_compare(row) for row in happened.events] != logged:
         raise NotReproducible
     steps = len(WINDOWS) + 2
     tell(1, steps)
@@ -172,7 +167,7 @@ def compare_rules(
     }
 
 
-def _row_to_compare(row: LoggedEvent) -> tuple[Any, ...]:
+def _row_to_compare(row: LoggedEvent | LogEntry) -> tuple[Any, ...]:
     if row.application_id is None:
         return row.seq, row.at, None, None, None, None
     place = row.data.get("ticket"), row.data.get("tie")
@@ -205,7 +200,7 @@ def _figures_to_compare(run: Simulation, start: datetime, end: datetime) -> dict
     }
 
 
-def _first_seats_to_compare(events: Sequence[SimulatedEvent]) -> dict[UUID, datetime]:
+def _first_seats_to_compare(events: Sequence[LogEntry]) -> dict[UUID, datetime]:
     found: dict[UUID, datetime] = {}
     for event in events:
         if event.application_id and event.to_status and Status(event.to_status).holds_seat:
@@ -214,8 +209,8 @@ def _first_seats_to_compare(events: Sequence[SimulatedEvent]) -> dict[UUID, date
 
 
 def _compare_first_seats(
-    happened: Sequence[SimulatedEvent],
-    tried: Sequence[SimulatedEvent],
+    happened: Sequence[LogEntry],
+    tried: Sequence[LogEntry],
     start: datetime,
     end: datetime,
 ) -> tuple[int, int]:
