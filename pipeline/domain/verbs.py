@@ -261,8 +261,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         ),
         sentences={
             "not_before": (
-                "{They} asked not to be offered a seat until {not_before}. The place in line stays the "
-                "same. Seats that open earlier go to people behind."
+                "{They} asked not to be offered a seat until {not_before}. The place in line stays "
+                "the same. Seats that open earlier go to people behind."
             ),
             None: "{They} can be offered a seat at any time again.",
         },

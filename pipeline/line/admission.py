@@ -17,9 +17,10 @@ from pipeline.domain.errors import (
     JobNotOpen,
 )
 from pipeline.domain.states import DRAW_AT, VERIFY_WITHIN, Actor, ActorKind, Move
-from pipeline.line.event_log import logged_time
+from pipeline.line.event_log import LogEntry, logged_time
 from pipeline.line.lock import History, read_locked_application
 from pipeline.line.locked_job import LockedJob
+from pipeline.line.misses import DECIDED, LastMiss
 from pipeline.line.moves import make_move, promote
 from pipeline.models import Application
 
@@ -150,3 +151,50 @@ def offer_free_seat_on_admission(
         job.note_due(application.held_until)
     elif promote(job, application, cause_seq=cause_seq) and application.eligible_at:
         job.note_due(application.eligible_at)  # they passed it, and nobody else is eligible
+
+
+# A place that a person had before, given back or kept.
+
+
+def give_missed_place_back(
+    job: LockedJob,
+    application: Application,
+    miss: LastMiss,
+    *,
+    actor: Actor,
+    facts: dict[str, Any],
+) -> LogEntry:
+    """Return a person of a settled line to the place before their last miss, or before a removal.
+
+    A miss and its cool-down no longer count; earlier misses and the cool-down of a pass still do. A
+    free seat is offered to them, because nobody else is eligible while one is free. Raises
+    IllegalMove.
+    """
+    assert miss.deadline is not None  # noqa: S101  there is a miss
+    assert miss.ticket is not None  # noqa: S101  and a place before it
+    application.ticket, application.tie = miss.ticket, miss.tie
+    if application.outcome not in DECIDED:
+        application.decay_count -= 1
+        if application.passed_at is None:
+            application.eligible_at = None
+        facts = facts | {"missed": logged_time(miss.deadline)}
+    application.outcome = application.ended_at = None
+    application.status_since = job.now
+    job.head_ticket = min(job.head_ticket, miss.ticket)
+    entry = make_move(
+        job,
+        application,
+        Move.REINSTATE,
+        actor=actor,
+        cause_seq=miss.seq,
+        facts=facts,
+    )
+    offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
+    return entry
+
+
+def pass_offered_seat(job: LockedJob, application: Application, *, actor: Actor) -> None:
+    """Return a person who passes an offered seat to the place before it. Raises IllegalMove."""
+    application.ticket, application.tie = job.source.place_before_offer(application)
+    job.head_ticket = min(job.head_ticket, application.ticket)
+    make_move(job, application, Move.PASS, actor=actor)

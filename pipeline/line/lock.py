@@ -20,7 +20,8 @@ from jobs.models import JobStatus
 from jobs.policies import POLICY_FIELDS, Policy
 from pipeline.domain.errors import ApplicantNotFound, ApplicationNotFound, JobNotFound, LineError
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.sql import APPLICATION, APPLICATION_COLUMNS, HOT, TIME_ZONE
+from pipeline.line.sources import DATABASE, attach_locked_row
+from pipeline.line.sql import APPLICATION_COLUMNS, HOT, TIME_ZONE
 from pipeline.models import Application
 from tasks.sql.prepared import PreparedStatement, Row, run_prepared
 
@@ -88,11 +89,7 @@ LOCK_DUE_JOB = PreparedStatement(
 _APPLICATION = f"SELECT {APPLICATION_COLUMNS}, {TIME_ZONE} FROM pipeline_application"
 READ_APPLICATION = PreparedStatement(f"{_APPLICATION} WHERE id = %(application)s")
 
-# The same, if it is one to a job, and some of a job by their ids. The job's key is compared by an
-# expression: where most lines are short, PostgreSQL would go by an index of the whole line.
-READ_APPLICATION_TO = PreparedStatement(
-    f"{_APPLICATION} WHERE id = %(application)s AND (job_id = %(job)s) IS TRUE"
-)
+# Some of a job by their ids, its key compared by an expression (see READ_APPLICATION_TO).
 READ_APPLICATIONS = PreparedStatement(
     f"{_APPLICATION} WHERE id = ANY(%(applications)s::uuid[]) AND (job_id = %(job)s) IS TRUE"
 )
@@ -268,10 +265,10 @@ def read_locked_application(job: LockedJob, application_id: UUID) -> Application
     """
     if known := job.people.get(application_id):
         return known
-    row = READ_APPLICATION_TO.first(application=application_id, job=job.id)
-    if row is None:
+    found = job.source.application(job, application_id)
+    if found is None:
         raise ApplicationNotFound
-    return attach_locked_row(job, row)
+    return job.attach(*found)
 
 
 def read_locked_applications(job: LockedJob, application_ids: Collection[UUID]) -> None:
@@ -284,18 +281,6 @@ def lock_due_job(*, skip: Collection[UUID] = ()) -> LockedJob | None:
     """Lock the unlocked job that has been due for longest, if there is one."""
     rows = LOCK_DUE_JOB.all(**{"except": list(skip)})
     return _lock_row_as_job(rows, [(each,) for each in rows[0][-1]]) if rows else None
-
-
-def locked_application(row: Row) -> Application:
-    """Make an application from a row of `APPLICATION`."""
-    return Application.from_db("default", APPLICATION, row)
-
-
-def attach_locked_row(job: LockedJob, row: Row) -> Application:
-    """Attach an application from a row of `APPLICATION` followed by its person's time zone."""
-    application = job.attach(locked_application(row[: len(APPLICATION)]))
-    job.zones[application.id] = row[len(APPLICATION)]
-    return application
 
 
 def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
@@ -314,6 +299,7 @@ def _lock_row_as_job(rows: list[Row], webhook_types: list[Row]) -> LockedJob:
         webhook_types=[each for (each,) in webhook_types],
         now=max(row[len(HOT)] + ahead, hot["last_event_at"]),
         announced_due_at=hot["next_due_at"],
+        source=DATABASE,
     )
 
 

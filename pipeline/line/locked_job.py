@@ -1,7 +1,8 @@
 """State of a locked job: its hot row, the clock, and what this change has read and logged.
 
-Only `pipeline.line.lock` makes a `LockedJob`, so a function that takes one can rely on the lock.
-`pipeline.line.moves` makes moves on it; `pipeline.line.write` writes it to the database.
+Only `pipeline.line.lock` makes a `LockedJob` of the database, so a function that takes one can rely
+on the lock; `pipeline.line.sources.Memory` makes those of a line that only it has.
+`pipeline.line.moves` makes moves on it; `pipeline.line.write` writes it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from jobs.models import JobStatus
@@ -16,10 +18,76 @@ from jobs.policies import Policy
 from jobs.quiet_hours import QuietHours
 from pipeline.domain.errors import ApplicationNotFound
 from pipeline.line.event_log import LogEntry
-from pipeline.models import Application
+from pipeline.line.misses import LastMiss
+from pipeline.models import Application, PlannedSeats
 
 # Among `LockedJob.webhook_types`: an endpoint wants all of them.
 ALL_WEBHOOKS = "*"
+
+
+class Due(NamedTuple):
+    """What is due in a line: offers and proofs of an address, and planned seats, in order.
+
+    `next_at` is the next time after that: of a deadline, of planned seats, or of the draw.
+    """
+
+    people: list[Application]
+    plans: list[PlannedSeats]
+    next_at: datetime | None
+
+
+class Next(NamedTuple):
+    """The next in line, each with a time zone, and the first ticket that was skipped."""
+
+    people: list[tuple[Application, str]]
+    skipped: int | None
+
+
+class Source(Protocol):
+    """Rows and log of a line, as the decisions about it need them, and the place to write them.
+
+    Answers are as of the last write, in the line's order; the caller attaches applications to the
+    job. `job.now` is the time of a question, unless it names another.
+    """
+
+    def application(self, job: LockedJob, id: UUID) -> tuple[Application, str] | None:
+        """Return an application of the job and its time zone, or None."""
+
+    def due(self, job: LockedJob) -> Due:
+        """Return what is due."""
+
+    def next_in_line(self, job: LockedJob, *, passes: int) -> Next:
+        """Return the first eligible people, one for each free seat.
+
+        Also at most `passes` people before the last of them who pass their turn.
+        """
+
+    def next_held(self, job: LockedJob) -> datetime | None:
+        """Return the next end of a cool-down or deferral of anyone verified in line."""
+
+    def next_instant(self, job: LockedJob) -> datetime | None:
+        """Return the next deadline, time of seats or draw, or such an end, after the last event."""
+
+    def waiting(self, job: LockedJob) -> list[Application]:
+        """Return everyone on the waitlist, in no order."""
+
+    def left_open(self, job: LockedJob, *, most: int) -> tuple[int, list[Application]]:
+        """Return the seq of a closed job's closing, and the first people left in its line."""
+
+    def unanswered_pass(self, job: LockedJob) -> int | None:
+        """Return the seq of the last turn passed in line if nobody has been offered that seat."""
+
+    def last_miss(self, application: Application) -> LastMiss:
+        """Return the last miss of an application, or the decision that ended it."""
+
+    def place_before_offer(self, application: Application) -> tuple[int, int]:
+        """Return the ticket and tie of a person before the seat that they hold."""
+
+    def put_plan(self, plan: PlannedSeats) -> None:
+        """Write a plan whose seats have changed, or remove it when it is done."""
+
+    def write(self, job: LockedJob, *, commit: bool) -> None:
+        """Write the changes of a job (`pipeline.line.write`)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,6 +126,7 @@ class LockedJob:
     # it may not ask the database.
     webhook_types: list[str]
     now: datetime
+    source: Source
     # In a sandbox, the time up to which this change settles; until then, `now` is an instant
     # before it.
     settles_until: datetime | None = None
@@ -131,8 +200,10 @@ class LockedJob:
         except KeyError:
             raise ApplicationNotFound from None
 
-    def attach(self, application: Application) -> Application:
+    def attach(self, application: Application, time_zone: str | None = None) -> Application:
         """Attach an application that was just read. Returns the one already attached, if any."""
+        if time_zone is not None:
+            self.zones[application.id] = time_zone
         return self.people.setdefault(application.id, application)
 
     def mark_written(self) -> None:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from applicants.models import ERASED
 from pipeline.domain.errors import AlreadyApplied, NotReinstatable
-from pipeline.domain.states import Actor, Move, Outcome, Status
-from pipeline.line.admission import offer_free_seat_on_admission
-from pipeline.line.event_log import LogEntry, logged_time
-from pipeline.line.locked_job import LockedJob
-from pipeline.line.moves import make_move
+from pipeline.domain.states import Outcome, Status
 from pipeline.models import Application, ApplicationRow
 from tasks.sql.prepared import PreparedStatement
 
@@ -75,7 +71,7 @@ WHERE own.id = %(application)s
 """
 
 
-_DECIDED = (Outcome.REMOVED, Outcome.REJECTED)
+DECIDED = (Outcome.REMOVED, Outcome.REJECTED)
 
 
 class LastMiss(NamedTuple):
@@ -117,7 +113,7 @@ READ_REMOVAL = PreparedStatement(
 
 def read_last_miss(application: Application | ApplicationRow) -> LastMiss:
     """Return the last miss of an application, or the decision that removed or rejected it."""
-    statement = READ_REMOVAL if application.outcome in _DECIDED else READ_MISS
+    statement = READ_REMOVAL if application.outcome in DECIDED else READ_MISS
     (miss,) = statement.all(application=application.id, erased=ERASED)
     return miss
 
@@ -126,43 +122,6 @@ def read_place_before_offer(application: Application) -> tuple[int, int]:
     """Return the ticket and tie that a person with an offered seat had, or would have had."""
     [(ticket, tie)] = READ_PLACE_BEFORE_OFFER.all(application=application.id)
     return ticket, tie
-
-
-def give_missed_place_back(
-    job: LockedJob,
-    application: Application,
-    miss: LastMiss,
-    *,
-    actor: Actor,
-    facts: dict[str, Any],
-) -> LogEntry:
-    """Return a person of a settled line to the place before their last miss, or before a removal.
-
-    A miss and its cool-down no longer count; earlier misses and the cool-down of a pass still do. A
-    free seat is offered to them, because nobody else is eligible while one is free. Raises
-    IllegalMove.
-    """
-    assert miss.deadline is not None  # noqa: S101  there is a miss
-    assert miss.ticket is not None  # noqa: S101  and a place before it
-    application.ticket, application.tie = miss.ticket, miss.tie
-    if application.outcome not in _DECIDED:
-        application.decay_count -= 1
-        if application.passed_at is None:
-            application.eligible_at = None
-        facts = facts | {"missed": logged_time(miss.deadline)}
-    application.outcome = application.ended_at = None
-    application.status_since = job.now
-    job.head_ticket = min(job.head_ticket, miss.ticket)
-    entry = make_move(
-        job,
-        application,
-        Move.REINSTATE,
-        actor=actor,
-        cause_seq=miss.seq,
-        facts=facts,
-    )
-    offer_free_seat_on_admission(job, application, cause_seq=entry.seq)
-    return entry
 
 
 def has_just_missed(application: Application | ApplicationRow) -> bool:

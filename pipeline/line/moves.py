@@ -47,6 +47,10 @@ def apply_effects(job: LockedJob, application: Application, move: Move) -> None:
     """
     if move in _IN_PLACE:  # the place stays, or was set
         application.verify_by = (move is Move.PLACE and application.verify_by) or None
+        if move is Move.PREACCEPT and application.accept_until:  # says the opposite of a pass
+            application.pass_next = False
+        elif move is Move.ASK_PASS and application.pass_next:
+            application.accept_until = None
         return
     application.pass_next = False
     if move is not Move.PASS:

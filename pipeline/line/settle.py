@@ -20,13 +20,10 @@ from pipeline.domain.draw import ALGORITHM, draw_seed, drawn_order
 from pipeline.domain.errors import ClockMoving, SandboxFull
 from pipeline.domain.states import PLANNED_SEATS, SYSTEM, UNVERIFIED, EventType, Move, Status
 from pipeline.line.event_log import logged_time
-from pipeline.line.lock import attach_locked_row, locked_application
-from pipeline.line.locked_job import LockedJob
+from pipeline.line.locked_job import LockedJob, Next
 from pipeline.line.moves import make_job_move, make_move, promote, ticket_as_effect
-from pipeline.line.sql import APPLICATION_COLUMNS, TIME_ZONE
 from pipeline.line.write import write
-from pipeline.models import Application, Event, PlannedSeats
-from tasks.sql.prepared import PreparedStatement, Row, run_prepared
+from pipeline.models import PlannedSeats
 
 # Offers of free seats to the next in line, strictly in order.
 
@@ -34,44 +31,6 @@ from tasks.sql.prepared import PreparedStatement, Row, run_prepared
 # The most turns that one transaction passes for people who asked for it. Each is an event, and all
 # other changes to the job wait meanwhile.
 MOST_PASSES = 1_000
-
-_eligible = """(eligible_at IS NULL OR eligible_at <= %(now)s)
-      AND (not_before IS NULL OR not_before <= %(now)s) AND verify_by IS NULL"""
-
-# The first eligible people in line, and at most `passes` among them who pass their turn and take no
-# seat; their time zones, and the first ticket that was skipped.
-READ_NEXT_IN_LINE = PreparedStatement(f"""
-WITH taking AS MATERIALIZED (
-    SELECT {APPLICATION_COLUMNS} FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
-      AND {_eligible} AND NOT pass_next
-    ORDER BY ticket, tie LIMIT %(seats)s
-), next AS MATERIALIZED (SELECT {APPLICATION_COLUMNS} FROM taking UNION ALL (
-    SELECT {APPLICATION_COLUMNS} FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND {_eligible} AND pass_next
-      AND ticket BETWEEN %(head)s AND (
-          SELECT CASE WHEN count(*) < %(seats)s THEN {2**63 - 1} ELSE max(ticket) END FROM taking)
-    ORDER BY ticket, tie LIMIT %(passes)s))
-SELECT {APPLICATION_COLUMNS}, {TIME_ZONE}, (
-    SELECT min(ticket) FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST'
-      AND (eligible_at > %(now)s OR not_before > %(now)s OR verify_by IS NOT NULL)
-      AND ticket BETWEEN %(head)s AND (SELECT max(ticket) FROM next)
-) FROM next ORDER BY ticket, tie
-""")
-
-# The earliest end of a cool-down or a deferral among verified people in line. Someone can be in
-# both, so nobody may be eligible at that time; the next settlement then finds the later end.
-READ_NEXT_HELD = PreparedStatement("""
-SELECT least((
-    SELECT min(eligible_at) FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND eligible_at > %(now)s
-      AND verify_by IS NULL
-), (
-    SELECT min(not_before) FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND not_before > %(now)s
-))
-""")
 
 
 def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
@@ -92,33 +51,32 @@ def fill_seats(job: LockedJob, *, cause_seq: int | None = None) -> None:
         return
     if not job.seats_free or not job.people_waiting:
         return
-    values: Any = {"job": job.id, "now": job.now, "head": job.head_ticket, "seats": job.seats_free}
-    values["passes"] = MOST_PASSES - job.turns_passed + 1  # one more shows that there are more
-    rows = READ_NEXT_IN_LINE.all(**values)
-    if rows:
-        promote_in_order(job, rows, cause_seq)
+    passes = MOST_PASSES - job.turns_passed + 1  # one more shows that there are more
+    found = job.source.next_in_line(job, passes=passes)
+    if found.people:
+        promote_in_order(job, found, cause_seq)
     if job.is_walk_unfinished:
         job.note_due(job.now)
     elif job.seats_free and job.people_waiting:
-        ends = [end for (end,) in READ_NEXT_HELD.all(job=job.id, now=job.now) if end]
+        ends = [job.source.next_held(job)]
         ends += [
             person.held_until
             for person in job.changed.values()
-            if person.status == Status.WAITLIST and person.held_until and person.is_verified
+            if person.status == Status.WAITLIST and person.is_verified
         ]
-        if ends:
-            job.note_due(min(ends))
+        if end := min(filter(None, ends), default=None):
+            job.note_due(end)
 
 
-def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> None:
-    """Offer the free seats to people in the order of `rows`."""
+def promote_in_order(job: LockedJob, found: Next, cause_seq: int | None) -> None:
+    """Offer the free seats to the people found, in order."""
     planned = {
         entry.seq: {PLANNED_SEATS: entry.data[PLANNED_SEATS]}
         for entry in job.entries
         if PLANNED_SEATS in entry.data
     }
     last = 0
-    for application in [attach_locked_row(job, row) for row in rows]:
+    for application in [job.attach(*each) for each in found.people]:
         if not job.seats_free:
             break
         last = application.ticket or 0
@@ -132,10 +90,10 @@ def promote_in_order(job: LockedJob, rows: list[Any], cause_seq: int | None) -> 
             job.freed_by.appendleft(passed.seq)
     # The next promotion searches from here. The last promoted ticket would be too late: people in a
     # cool-down, deferred, passing or unverified stay behind when later ones move on, and a miss can
-    # give a ticket beyond the next newcomer's. People whom this change put back are not in the
-    # rows yet.
+    # give a ticket beyond the next newcomer's. People whom this change put back are not written
+    # yet.
     back = [each.ticket for each in job.changed.values() if each.status == Status.WAITLIST]
-    bounds = [rows[0][-1], job.next_ticket, last, *back]
+    bounds = [found.skipped, job.next_ticket, last, *back]
     job.head_ticket = min(bound for bound in bounds if bound is not None)
 
 
@@ -149,38 +107,17 @@ def left_walk_unfinished(job: LockedJob) -> bool:
     return job.next_due_at is not None and job.next_due_at <= job.last_event_at
 
 
-def take_up_walk(job: LockedJob) -> None:
-    """Take up a walk that an earlier change left unfinished: its last pass opened the next seat."""
-    passes = Event.objects.filter(
-        job_id=job.id, event=EventType.PASSED, from_status=Status.WAITLIST
-    ).order_by("-seq")
-    last = passes.values_list("seq", flat=True).first()
-    following = Event.objects.filter(job_id=job.id, seq=(last or 0) + 1)
-    if last and not following.filter(cause_seq=last).exists():  # nobody has been offered that seat
-        job.freed_by.append(last)
-
-
 # Planned changes of the number of seats, carried out under the job's lock at their time.
 
 
-PLANNED: list[str] = [field.attname for field in PlannedSeats._meta.concrete_fields]
-
-# Planned changes of the number of seats whose time has come.
-READ_DUE_SEATS = PreparedStatement(f"""
-SELECT {", ".join(PLANNED)} FROM pipeline_plannedseats
-WHERE job_id = %(job)s AND next_at <= %(now)s ORDER BY next_at, id
-""")
-
-
-def change_planned_seats(job: LockedJob, rows: list[Row]) -> None:
-    """Carry out the plans in `rows` of `PLANNED` for all times up to `job.now`, in order.
+def change_planned_seats(job: LockedJob, plans: list[PlannedSeats]) -> None:
+    """Carry out plans for all times up to `job.now`, in order.
 
     Each change is a separate event, effective at its planned time, however late it is carried out.
     It names its plan, and is the cause of the promotions into its seats. The number of seats
     stays within its limits; a change that would not alter it leaves no event. Makes the job due at
     the plans' next times, and deletes plans that are done.
     """
-    plans = [PlannedSeats.from_db("default", PLANNED, row) for row in rows]
     due = [(plan.next_at, plan.id, plan) for plan in plans]
     heapify(due)
     while due:
@@ -196,25 +133,16 @@ def change_planned_seats(job: LockedJob, rows: list[Row]) -> None:
             while len(job.freed_by) > job.seats_free:  # a seat that has just opened closes again
                 job.freed_by.pop()
         plan.done += 1
-        if not plan.times_left:
-            plan.delete()
-            continue
-        plan.next_at = plan.time_of(plan.done)
-        if plan.next_at <= job.now:
-            heappush(due, (plan.next_at, plan.id, plan))
-            continue
-        plan.save(update_fields=["done", "next_at"])
-        job.note_due(plan.next_at)
+        if plan.times_left:
+            plan.next_at = plan.time_of(plan.done)
+            if plan.next_at <= job.now:
+                heappush(due, (plan.next_at, plan.id, plan))
+                continue
+            job.note_due(plan.next_at)
+        job.source.put_plan(plan)
 
 
 # Draw of the order of a job's first line, under its lock, at the announced time.
-
-
-# Everyone on the waitlist.
-_READ_ALL_WAITING = PreparedStatement(f"""
-SELECT {APPLICATION_COLUMNS} FROM pipeline_application
-WHERE job_id = %(job)s AND status = 'WAITLIST'
-""")
 
 
 def draw_if_due(job: LockedJob) -> int | None:
@@ -230,7 +158,7 @@ def draw_if_due(job: LockedJob) -> int | None:
     if job.draw_at > job.now:
         job.note_due(job.draw_at)
         return None
-    read = [job.attach(locked_application(row)) for row in _READ_ALL_WAITING.all(job=job.id)]
+    read = [job.attach(each) for each in job.source.waiting(job)]
     people = {each.id: each for each in read if each.ticket is not None}  # not who has just lapsed
     seed, job.drawn_at = draw_seed(bytes(job.chain_head), logged_time(job.now)), job.now
     facts = {"seed": seed.hex(), "algorithm": ALGORITHM, "drawn": len(people)}
@@ -242,7 +170,7 @@ def draw_if_due(job: LockedJob) -> int | None:
         application.ticket, application.tie = ticket_as_effect(job, 0)
         make_move(job, application, Move.PLACE, **why)
     job.freed_by.clear()  # the draw opens the seats
-    write(job)  # the order that seats are filled by is read from the rows
+    write(job)  # seats are filled in the order that is written
     return entry.seq
 
 
@@ -254,48 +182,6 @@ SANDBOX_JOB_FULL = (
     f"The log of a job in a sandbox holds at most {MOST_SANDBOX_EVENTS:,} events. Create another"
     " job to go on."
 )
-
-# Overdue applications, offered or unverified, in the order in which they are settled.
-READ_DUE = PreparedStatement(f"""
-SELECT * FROM (
-    SELECT {APPLICATION_COLUMNS} FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by <= %(now)s
-    UNION ALL
-    SELECT {APPLICATION_COLUMNS} FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by <= %(now)s
-) overdue ORDER BY coalesce(acknowledge_by, verify_by), id
-""")
-
-# The next deadline to acknowledge or to verify, time of planned seats, or draw.
-READ_NEXT_DEADLINE = PreparedStatement("""
-SELECT least((
-    SELECT min(acknowledge_by) FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT' AND acknowledge_by > %(now)s
-), (
-    SELECT min(verify_by) FROM pipeline_application
-    WHERE job_id = %(job)s AND status = 'WAITLIST' AND verify_by > %(now)s
-), (
-    SELECT min(next_at) FROM pipeline_plannedseats
-    WHERE job_id = %(job)s AND next_at > %(now)s
-), (
-    SELECT draw_at FROM jobs_job
-    WHERE id = %(job)s AND drawn_at IS NULL AND status <> 'DRAFT' AND draw_at > %(now)s
-))
-""")
-
-# People with an offered seat, by deadline.
-READ_PENDING = PreparedStatement(f"""
-SELECT {APPLICATION_COLUMNS} FROM pipeline_application
-WHERE job_id = %(job)s AND status = 'PENDING_ACKNOWLEDGMENT'
-ORDER BY acknowledge_by, id LIMIT %(most)s
-""")
-
-# People on the waitlist, in order, eligible or not.
-READ_WAITING = PreparedStatement(f"""
-SELECT {APPLICATION_COLUMNS} FROM pipeline_application
-WHERE job_id = %(job)s AND status = 'WAITLIST' AND ticket >= %(head)s
-ORDER BY ticket, tie LIMIT %(most)s
-""")
 
 
 def settle_due(job: LockedJob, *, only_ends: bool = False) -> None:
@@ -353,21 +239,15 @@ def _first_instant(job: LockedJob) -> datetime | None:
     """
     if job.status is JobStatus.OPEN and job.seats_free and job.people_waiting:
         return job.last_event_at
-    since = {"job": job.id, "now": job.last_event_at}
-    found = run_prepared([READ_NEXT_DEADLINE, READ_NEXT_HELD], since)
-    return min((at for ((at,),) in found if at), default=None)
+    return job.source.next_instant(job)
 
 
 def _settle_due_now(job: LockedJob) -> None:
-    if left_walk_unfinished(job):
-        take_up_walk(job)
-    moment = {"job": job.id, "now": job.now}
-    rows, next_deadline, planned = run_prepared(
-        [READ_DUE, READ_NEXT_DEADLINE, READ_DUE_SEATS], moment
-    )
-    overdue = [job.attach(locked_application(row)) for row in rows]
-    ((job.next_due_at,),) = next_deadline
-    for application in overdue:
+    if left_walk_unfinished(job) and (last := job.source.unanswered_pass(job)):
+        job.freed_by.append(last)  # the last pass opened the next seat
+    due = job.source.due(job)
+    job.next_due_at = due.next_at
+    for application in [job.attach(each) for each in due.people]:
         if application.status == Status.WAITLIST:
             facts = {"reason": UNVERIFIED}
             make_move(
@@ -380,7 +260,7 @@ def _settle_due_now(job: LockedJob) -> None:
             make_move(job, application, Move.DECAY, effective_at=deadline, facts=places)
         else:
             make_move(job, application, Move.LAPSE, effective_at=deadline)
-    change_planned_seats(job, planned)
+    change_planned_seats(job, due.plans)
     fill_seats(job, cause_seq=draw_if_due(job))
     job.freed_by.clear()  # later promotions have causes of their own
     write(job)
@@ -391,23 +271,13 @@ def settle_closed_job(job: LockedJob) -> None:
 
     The job stays due until nobody is left.
     """
-    closings = Event.objects.filter(job_id=job.id, application_id=None, event=EventType.JOB_CLOSED)
-    cause = closings.values_list("seq", flat=True).get()
-    people = _read_to_settle(READ_PENDING, job, most=SLICE)
-    people += _read_to_settle(READ_WAITING, job, most=SLICE - len(people))
-    for application in people:
+    cause, people = job.source.left_open(job, most=SLICE)
+    for application in [job.attach(each) for each in people]:
         if application.ticket is not None:  # a miss can give a ticket beyond the next newcomer's
             job.head_ticket = min(application.ticket, job.next_ticket)
         make_move(job, application, Move.CLOSE_OUT, cause_seq=cause, effective_at=job.closed_at)
     job.next_due_at = job.now if job.pending_count or job.waitlist_count else None
     write(job)
-
-
-def _read_to_settle(
-    statement: PreparedStatement[Row], job: LockedJob, *, most: int
-) -> list[Application]:
-    rows = statement.all(job=job.id, head=job.head_ticket, most=most)
-    return [job.attach(locked_application(row)) for row in rows]
 
 
 def settle_open_or_closed_job(job: LockedJob) -> int:

@@ -134,6 +134,11 @@ def write(job: LockedJob, *, commit: bool = False) -> None:
     With `commit`, commit in the same round trip, and set the applications' `standing`. A service
     does this last: it releases the lock, for which all other changes to the job wait.
     """
+    job.source.write(job, commit=commit)
+
+
+def write_to_database(job: LockedJob, *, commit: bool) -> None:
+    """Write the changes of a job whose rows are in the database."""
     few = len(job.changed) <= FEW
     tables = (
         ("created", CREATE, job.created.values(), APPLICATION),

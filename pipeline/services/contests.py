@@ -32,10 +32,11 @@ from pipeline.domain.errors import (
     NotReinstatable,
 )
 from pipeline.domain.states import Actor, Move
+from pipeline.line.admission import give_missed_place_back
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import line_transaction, lock_job_of
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.misses import LastMiss, give_missed_place_back, read_last_miss
+from pipeline.line.misses import LastMiss
 from pipeline.line.moves import make_move
 from pipeline.line.removed_logs import refuse_removed_log
 from pipeline.line.settle import settle_due
@@ -166,7 +167,7 @@ def contested_place_to_give_back(job: LockedJob, application: Application) -> La
         raise NotReinstatable(why=JOB_CLOSED)
     if job.drawn_at and application.ended_at and application.ended_at < job.drawn_at:
         raise NotReinstatable(why=DRAWN_SINCE)
-    place = read_last_miss(application)
+    place = job.source.last_miss(application)
     place.refuse_giving_back()
     return place
 

@@ -20,8 +20,8 @@ from pipeline.domain.states import (
     Status,
 )
 from pipeline.domain.verbs import status_after
+from pipeline.line.admission import give_missed_place_back
 from pipeline.line.lock import line_transaction, lock_job_of
-from pipeline.line.misses import give_missed_place_back, read_last_miss
 from pipeline.line.moves import make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
@@ -115,7 +115,7 @@ def reinstate(
         done = Event.objects.filter(application_id=application.id, event=EventType.REINSTATED)
         if done.filter(data__request=str(request_id)).exists():
             return application
-    miss = read_last_miss(application)
+    miss = job.source.last_miss(application)
     status = Status(application.status)
     if miss.is_given_back and status is not Status.INACTIVE:
         return application

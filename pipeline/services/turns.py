@@ -16,10 +16,10 @@ from pipeline.domain.errors import (
 )
 from pipeline.domain.states import ACCEPT_WITHIN, DEFER_WITHIN, Actor, EventType, Move, Status
 from pipeline.domain.verbs import WISHED, status_after
-from pipeline.line.admission import offer_free_seat_on_admission
+from pipeline.line.admission import offer_free_seat_on_admission, pass_offered_seat
 from pipeline.line.lock import line_transaction, lock_job_of
 from pipeline.line.locked_job import LockedJob
-from pipeline.line.misses import has_just_missed, read_place_before_offer
+from pipeline.line.misses import has_just_missed
 from pipeline.line.moves import make_move
 from pipeline.line.settle import fill_seats, settle_due
 from pipeline.line.write import write
@@ -168,7 +168,6 @@ def preaccept(*, application_id: UUID, accept_until: datetime | None, actor: Act
             raise NotPreacceptable(
                 why=f"You have already done this {MOST_PREACCEPTANCES} times, which is the limit."
             )
-        application.pass_next = False
     application.accept_until = accept_until
     make_move(job, application, Move.PREACCEPT, actor=actor)
     write(job, commit=True)
@@ -203,9 +202,7 @@ def pass_offer(*, application_id: UUID, actor: Actor) -> Application:
     if job.status is JobStatus.CLOSED or status is not Status.PENDING_ACKNOWLEDGMENT:
         raise IllegalMove(status=status, move=Move.PASS)
     refuse_pass_beyond_limit(application, job.policy.max_passes)
-    application.ticket, application.tie = read_place_before_offer(application)
-    job.head_ticket = min(job.head_ticket, application.ticket)
-    make_move(job, application, Move.PASS, actor=actor)
+    pass_offered_seat(job, application, actor=actor)
     fill_seats(job)
     write(job, commit=True)
     return application
@@ -244,7 +241,6 @@ def pass_next(*, application_id: UUID, wanted: bool, actor: Actor) -> Applicatio
         refuse_pass_beyond_limit(application, job.policy.max_passes)
         if _count_wishes(application, EventType.PASS_ASKED) >= MOST_ASKED:
             raise NotPassable(why=f"You have already asked {MOST_ASKED} times, which is the limit.")
-        application.accept_until = None
     application.pass_next = wanted
     make_move(job, application, Move.ASK_PASS, actor=actor)
     write(job, commit=True)

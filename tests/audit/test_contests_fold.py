@@ -12,9 +12,10 @@ import pytest
 from pipeline.audit.verify import verify_job
 from pipeline.domain.contests import ContestAnswer, ContestReason
 from pipeline.domain.states import Outcome
+from pipeline.line.admission import give_missed_place_back
 from pipeline.line.event_log import logged_time
 from pipeline.line.lock import line_transaction, lock_job_of
-from pipeline.line.misses import give_missed_place_back, read_last_miss
+from pipeline.line.misses import read_last_miss
 from pipeline.line.write import write
 from pipeline.models import Application, Contest, Event
 from pipeline.services.contests import answer_contest, close_contest_with_answer, contest

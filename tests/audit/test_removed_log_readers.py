@@ -52,7 +52,7 @@ READERS = {
     "pipeline/files/exports.py": "REFUSES",
     "pipeline/files/imports/tasks.py": "LIVE",
     "pipeline/line/misses.py": "LIVE",
-    "pipeline/line/settle.py": "LIVE",
+    "pipeline/line/sources.py": "LIVE",
     "pipeline/line/write.py": "TABLE",
     "pipeline/maintenance/name_index.py": "LIVE",
     "pipeline/management/commands/restart_feed.py": "TABLE",

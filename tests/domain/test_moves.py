@@ -14,9 +14,9 @@ from pipeline.audit.verify import verify_job
 from pipeline.domain.errors import IllegalMove
 from pipeline.domain.states import DECISIONS, SYSTEM, VERIFY_WITHIN, Move, Outcome, Status
 from pipeline.domain.verbs import EVENTS, MOVES, status_after
+from pipeline.line.admission import give_missed_place_back
 from pipeline.line.lock import lock_job_of
 from pipeline.line.misses import (
-    give_missed_place_back,
     read_last_miss,
     read_place_before_offer,
 )

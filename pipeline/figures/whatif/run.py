@@ -20,10 +20,10 @@ from pipeline.figures.idle_seats import MissedOffer, fold_idle_seats
 from pipeline.figures.whatif.simulation import (
     Change,
     LoggedEvent,
-    SimulatedEvent,
     Simulation,
     TooLong,
 )
+from pipeline.line.event_log import LogEntry
 from pipeline.line.removed_logs import log_removed_at
 from pipeline.models import Event, LastWhatIf
 from pipeline.selectors.jobs import read_job
@@ -40,12 +40,10 @@ KEY = "line.what_if"
 MOST_EVENTS = 20_000
 MOST_DAYS = 3_650
 
-_COLUMNS = ("seq", "at", "application_id", "event", "from_status", "to_status", "data")
-
 
 def read_what_if_log(job_id: UUID) -> list[LoggedEvent]:
     """Return a job's log, oldest first, in one query."""
-    rows = Event.objects.filter(job_id=job_id).order_by("seq").values_list(*_COLUMNS)
+    rows = Event.objects.filter(job_id=job_id).order_by("seq").values_list(*LoggedEvent._fields)
     return [LoggedEvent(*row) for row in rows]
 
 
@@ -108,6 +106,8 @@ ASSUMPTION = (
 WINDOWS = (3_600, 14_400, 43_200, 86_400, 172_800, 259_200, 604_800)
 # Smaller differences are not counted: offers of the log end when a worker comes, a little late.
 NOTABLE = timedelta(minutes=1)
+# When people got their first seat, by application.
+FirstSeats = dict[UUID, datetime]
 
 
 class NotReproducible(Exception):
@@ -139,41 +139,41 @@ def compare_rules(
     """
     happened = Simulation(log)
     happened.run(end)
-    told = [
-        (row.seq, row.at, row.application_id, row.to_status, row.ticket, row.tie)
-        for row in happened.events
-    ]
-    if told != [_row_to_compare(row) for row in log if row.at <= end]:
+    logged = [_row_to_compare(row) for row in log if row.at <= end]
+    if [_row_to_compare(row) for row in happened.events] != logged:
         raise NotReproducible
     steps = len(WINDOWS) + 2
     tell(1, steps)
 
-    def compare_again(policy: dict[str, Any], done: int) -> Simulation:
+    def try_rules(policy: dict[str, Any], done: int) -> tuple[dict[str, Any], FirstSeats]:
+        """Run the past again, and return no more of it: a run takes much memory."""
         if is_cancelled():
             raise Cancelled
         tried = Simulation(log, Change(change.since, policy, change.capacity))
         tried.run(end)
         tell(done, steps)
-        return tried
+        return _figures_to_compare(tried, change.since, end), _first_seats(tried.events)
 
-    tried = compare_again(change.policy, 2)
+    what_if, first_seats = try_rules(change.policy, 2)
+    earlier, later = _compare_first_seats(
+        _first_seats(happened.events), first_seats, change.since, end
+    )
     windows = []
     for number, seconds in enumerate(WINDOWS, 3):
-        each = compare_again(change.policy | {"acknowledgment_window_seconds": seconds}, number)
-        windows.append({"window_seconds": seconds, **_figures_to_compare(each, change.since, end)})
-    earlier, later = _compare_first_seats(happened.events, tried.events, change.since, end)
+        rules = change.policy | {"acknowledgment_window_seconds": seconds}
+        windows.append({"window_seconds": seconds} | try_rules(rules, number)[0])
     return {
         "start": change.since.isoformat(),
         "end": end.isoformat(),
         "happened": _figures_to_compare(happened, change.since, end),
-        "what_if": _figures_to_compare(tried, change.since, end),
+        "what_if": what_if,
         "earlier": earlier,
         "later": later,
         "windows": windows,
     }
 
 
-def _row_to_compare(row: LoggedEvent) -> tuple[Any, ...]:
+def _row_to_compare(row: LoggedEvent | LogEntry) -> tuple[Any, ...]:
     if row.application_id is None:
         return row.seq, row.at, None, None, None, None
     place = row.data.get("ticket"), row.data.get("tie")
@@ -196,7 +196,7 @@ def _figures_to_compare(run: Simulation, start: datetime, end: datetime) -> dict
             offered_at.pop(event.application_id, None)
     (ledger,) = fold_idle_seats(run.states, misses, [start, end])
     applied = {e.application_id: e.at for e in run.events if e.event == EventType.APPLIED}
-    first = {who: at for who, at in _first_seats_to_compare(run.events).items() if start <= at}
+    first = {who: at for who, at in _first_seats(run.events).items() if start <= at}
     waits = [(at - applied[who]).total_seconds() for who, at in first.items()]
     return {
         "seat_seconds": ledger.seconds(),
@@ -206,8 +206,8 @@ def _figures_to_compare(run: Simulation, start: datetime, end: datetime) -> dict
     }
 
 
-def _first_seats_to_compare(events: Sequence[SimulatedEvent]) -> dict[UUID, datetime]:
-    found: dict[UUID, datetime] = {}
+def _first_seats(events: Sequence[LogEntry]) -> FirstSeats:
+    found: FirstSeats = {}
     for event in events:
         if event.application_id and event.to_status and Status(event.to_status).holds_seat:
             found.setdefault(event.application_id, event.at)
@@ -215,14 +215,10 @@ def _first_seats_to_compare(events: Sequence[SimulatedEvent]) -> dict[UUID, date
 
 
 def _compare_first_seats(
-    happened: Sequence[SimulatedEvent],
-    tried: Sequence[SimulatedEvent],
-    start: datetime,
-    end: datetime,
+    was: FirstSeats, would: FirstSeats, start: datetime, end: datetime
 ) -> tuple[int, int]:
     """Count the people who would have got a first seat earlier, and later or not at all."""
     never = end + 2 * NOTABLE
-    was, would = _first_seats_to_compare(happened), _first_seats_to_compare(tried)
     changes = [
         would.get(who, never) - was.get(who, never)
         for who in was.keys() | would.keys()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from pipeline.figures.whatif.run import read_what_if_log
-from pipeline.figures.whatif.simulation import Change, Simulation
+from pipeline.figures.whatif.simulation import Change, LoggedEvent, Simulation
+from pipeline.line.event_log import LogEntry
 from tests.support import factories
 from tests.support.busy_line import busy_job
 from tests.support.clock import let_time_pass
@@ -17,36 +17,27 @@ from tests.support.planned_seats import planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# How a review or an offer ended is not simulated, only that and when.
-_ENDS = {"REMOVED": "END", "WITHDRAWN": "END"}
+# What the log says besides is about the decisions of people, and their reasons.
+REPLAYED = (
+    "status capacity policy ticket tie deadline decay_count eligible_at not_before accept_until"
+    " passes_used pass_next passed_at verify_by active pending waiting unverified next_ticket"
+    " time_zone planned_seats_id places accepted_until"
+).split()
+
+
+def told(event: LogEntry | LoggedEvent) -> tuple[Any, ...]:
+    data = {name: event.data[name] for name in REPLAYED if name in event.data}
+    statuses = (event.from_status, event.to_status) if event.application_id else ()
+    return event.seq, event.at, event.application_id, event.event, statuses, event.outcome, data
 
 
 def logged(job: UUID) -> list[tuple[Any, ...]]:
-    found = []
-    for event in read_what_if_log(job):
-        data = event.data
-        place: tuple[Any, ...] = (None, None, None, 0)
-        if event.application_id:
-            deadline = data.get("deadline")
-            place = (
-                data.get("ticket"),
-                data.get("tie"),
-                deadline and datetime.fromisoformat(deadline),
-                data["decay_count"],
-            )
-        kind = _ENDS.get(event.event, event.event)
-        to = event.to_status if event.application_id else None
-        found.append((event.seq, event.at, event.application_id, kind, to, *place))
-    return found
+    return [told(event) for event in read_what_if_log(job)]
 
 
 def simulated(job: UUID) -> list[tuple[Any, ...]]:
     log = read_what_if_log(job)
-    events = Simulation(log).run(log[-1].at)
-    return [
-        (*each[:3], _ENDS.get(each.event, str(each.event)), each.to_status, *each[5:])
-        for each in events
-    ]
+    return [told(event) for event in Simulation(log).run(log[-1].at)]
 
 
 @pytest.mark.parametrize("seed", range(24))
