@@ -19,6 +19,7 @@ PATIENCE_SECONDS = 240
 # What run.py becomes in the end: stand-ins that say how they were called.
 MANAGE = "import sys; print('manage.py', *sys.argv[1:])"
 SUITE = "import sys; print('suite', *sys.argv[1:])"
+SDK = "print('sdk')"
 
 # The venv module as it is on Debian without python3-venv: it cannot put pip into what it makes.
 VENV = """
@@ -40,6 +41,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "manage.py").write_text(MANAGE)
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "suite.py").write_text(SUITE)
+    (tmp_path / "tools" / "sdk.py").write_text(SDK)
     yield tmp_path
     shutil.rmtree(tmp_path, ignore_errors=True)  # an environment of its own is large
 
@@ -70,6 +72,7 @@ def test_it_installs_once_and_again_when_something_is_missing(folder: Path) -> N
     tests = said_by(start(folder, "test", "-k", "line", "--help"))
     assert "Installing requirements-dev.txt" in tests
     assert tests.endswith("suite -n 4 --dist worksteal -k line --help\n")
+    assert said_by(start(folder, "sdk")) == "sdk\n"
 
     assert said_by(start(folder)) == "manage.py up\n"
 

@@ -34,6 +34,7 @@ def made_once(factory: pytest.TempPathFactory, client: str, make: Callable[[Path
     with hold_file_lock(shared / f"{root.name}.lock"):
         if not root.exists():
             making = root.with_suffix(".making")
+            shutil.rmtree(making, ignore_errors=True)  # of a worker that failed
             copied(client, making)
             make(making)
             making.rename(root)
