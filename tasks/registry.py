@@ -129,14 +129,14 @@ def task_type(
         hooks = [_hook_of(signature, each) for each in (on_start, on_success, on_fail, on_end)]
         if signature.takes_owner and "owner" in limits:
             raise TypeError(f"{key}: a function that takes owner_id is a company's")
-        owner = {"owner": "company"} if signature.takes_owner else {}
+        owner: dict[str, Any] = {"owner": "company"} if signature.takes_owner else {}
 
         @functools.wraps(function)
         def handler(payload: dict[str, Any], context: Any) -> Any:
             return signature.call(payload, context)
 
-        fields = limits | owner | {"schema": signature.schema, "hooks": Hooks(*hooks)}
-        register_task_type(TaskSpec(key=key, handler=handler, **fields))
+        declared: dict[str, Any] = {"schema": signature.schema, "hooks": Hooks(*hooks)}
+        register_task_type(TaskSpec(key=key, handler=handler, **declared, **owner, **limits))
         return function
 
     return register_function

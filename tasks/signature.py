@@ -59,6 +59,8 @@ class Signature:
             for name, parameter in inspect.signature(function).parameters.items():
                 if name in _OF_THE_RUN:
                     self._of_the_run.append(name)
+                elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+                    raise TypeError(f"the parameter {name} cannot be given by its name")
                 elif parameter.kind is parameter.VAR_KEYWORD:
                     self._add_rest(hints.get(name))
                 else:

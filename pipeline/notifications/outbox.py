@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Annotated
 from uuid import UUID
 
@@ -242,11 +242,12 @@ def _outbox_task(
 # Task handlers of emails about applications.
 
 
+Number = Annotated[int, JsonSchema(minimum=0)]
 # Fifteen seconds, then twice as long each time up to an hour: half a day until it is given up.
 _BACKOFF = Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5)
 # No type that sends is `trusted_short`: behind a slow mail server their attempts would queue at a
 # child, and a sign-in code behind them.
-Number = Annotated[int, JsonSchema(minimum=0)]
+_email_type = partial(task_type, queue="email", timeout_seconds=60, max_attempts=20)
 
 
 def give_up_email_in_task(application: UUID, seq: int, number: int = 0) -> None:
@@ -254,12 +255,9 @@ def give_up_email_in_task(application: UUID, seq: int, number: int = 0) -> None:
     applicants.give_up_applicant_email(Cause(application, seq, number=number))
 
 
-@task_type(
+@_email_type(
     key=EVENT,
-    queue="email",
     urgent=True,
-    timeout_seconds=60,
-    max_attempts=20,
     backoff=_BACKOFF,
     on_fail=give_up_email_in_task,
     waits_for_service=True,
@@ -274,11 +272,8 @@ def send_event_email_in_task(
     return {"state": state}
 
 
-@task_type(
+@_email_type(
     key=BULK,
-    queue="email",
-    timeout_seconds=60,
-    max_attempts=20,
     rate=(settings.EMAIL_RATE_PER_MINUTE, 60.0),
     backoff=_BACKOFF,
     on_fail=give_up_email_in_task,
@@ -294,12 +289,9 @@ def give_up_reminder_in_task(application: UUID, seq: int) -> None:
     offers.close_offer_reminders(application, seq, applicants.UNREACHABLE)
 
 
-@task_type(
+@_email_type(
     key=offers.WATCH,
-    queue="email",
     urgent=True,
-    timeout_seconds=60,
-    max_attempts=20,
     backoff=Backoff(base_seconds=5, cap_seconds=300, jitter_seconds=2),
     on_fail=give_up_reminder_in_task,
     waits_for_service=True,
@@ -309,11 +301,8 @@ def watch_offer_in_task(application: UUID, seq: Positive) -> dict[str, str]:
     return {"done": offers.watch_offer(application, seq)}
 
 
-@task_type(
+@_email_type(
     key=REMIND_OF_YES,
-    queue="email",
-    timeout_seconds=60,
-    max_attempts=20,
     backoff=_BACKOFF,
     on_fail=give_up_reminder_in_task,
     waits_for_service=True,
@@ -323,12 +312,9 @@ def remind_of_yes_in_task(application: UUID, seq: Positive) -> dict[str, str]:
     return {"done": remind_of_yes(application, seq)}
 
 
-@task_type(
+@_email_type(
     key=offers.GUARD_TASK,
-    queue="email",
     urgent=True,
-    timeout_seconds=60,
-    max_attempts=20,
     backoff=Backoff(base_seconds=1, cap_seconds=300, jitter_seconds=1),
 )
 def extend_offer_without_email_in_task(application: UUID, seq: Positive) -> dict[str, str]:
@@ -336,13 +322,7 @@ def extend_offer_without_email_in_task(application: UUID, seq: Positive) -> dict
     return {"done": offers.extend_offer_without_email(application, seq)}
 
 
-@task_type(
-    key=RECORD,
-    queue="email",
-    timeout_seconds=120,
-    max_attempts=10,
-    trusted_short=True,
-)
+@task_type(key=RECORD, queue="email", timeout_seconds=120, max_attempts=10, trusted_short=True)
 def record_sandbox_emails_in_task(
     job_id: UUID, first_seq: Positive, last_seq: Positive
 ) -> dict[str, int]:

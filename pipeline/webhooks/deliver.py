@@ -32,8 +32,6 @@ from pipeline.webhooks.lanes import (
     LaneShares,
     State,
     Waiting,
-    lane_attempt_row,
-    lane_reason_to_switch_off,
     seconds_asked_by_receiver,
 )
 from pipeline.webhooks.queue import wake_webhook_queue
@@ -396,11 +394,11 @@ class DeliveryRun:
             asked_seconds = seconds_asked_by_receiver(answer)
             if asked_seconds:
                 lane.pause(asked_seconds)
-            row = lane_attempt_row(lane, waiting, answer, asked_seconds=asked_seconds) | {
+            row = lane.attempt_row(waiting, answer, asked_seconds=asked_seconds) | {
                 "at": began,
                 "request_headers": headers,
             }
-            if reason := lane_reason_to_switch_off(lane, waiting, answer, row["state"]):
+            if reason := lane.reason_to_switch_off(waiting, answer, row["state"]):
                 self._ends[lane.id] = reason
             self._unwritten.append(row)
             self.attempts += 1

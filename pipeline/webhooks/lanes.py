@@ -132,6 +132,47 @@ class Lane:
             "rest_seconds": self.rest_seconds,
         }
 
+    def attempt_row(
+        self, waiting: Waiting, answer: Answer, *, asked_seconds: float = 0.0
+    ) -> dict[str, Any]:
+        """Describe how an attempt ended, and how the delivery continues, no earlier than asked."""
+        number = waiting.attempts + 1
+        delay = delay_after_attempt(number - waiting.earlier_attempts)
+        delay = delay and max(delay, asked_seconds)
+        state = State.PENDING if delay else State.FAILED
+        if answer.failure is None:
+            state = State.DELIVERED
+        elif answer.failure is Failure.GONE:
+            state = State.FAILED
+        return {
+            "id": waiting.id,
+            "endpoint_id": self.id,
+            "number": number,
+            "duration_ms": answer.duration_ms,
+            "state": state,
+            "delay_seconds": delay if state == State.PENDING else None,
+            "error": answer.failure or "",
+            "detail": answer.detail[:200].replace("\0", ""),
+            "status": answer.status,
+            "response_headers": answer.headers if answer.status else None,
+            "response_body": answer.body,
+        }
+
+    def reason_to_switch_off(
+        self, waiting: Waiting, answer: Answer, state: str
+    ) -> WebhookEndpoint.OffReason | None:
+        """Return why the endpoint must be switched off, if it must.
+
+        It must after a last attempt that failed, unless something has arrived since that delivery's
+        first attempt: then the receiver refuses only this one.
+        """
+        if answer.failure is Failure.GONE:
+            return WebhookEndpoint.OffReason.GONE
+        arrived = self.has_succeeded or (
+            self.last_success_at is not None and self.last_success_at >= waiting.round_started_at
+        )
+        return WebhookEndpoint.OffReason.FAILING if state == State.FAILED and not arrived else None
+
 
 class LaneShares:
     """Requests under way of each company in a run, and which company may send another.
@@ -183,46 +224,3 @@ def seconds_asked_by_receiver(answer: Answer) -> float:
         return 0.0
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return min(max(0.0, (at - datetime.now(UTC)).total_seconds()), LONGEST_ASKED_SECONDS)
-
-
-def lane_attempt_row(
-    lane: Lane, waiting: Waiting, answer: Answer, *, asked_seconds: float = 0.0
-) -> dict[str, Any]:
-    """Describe how an attempt ended, and how the delivery continues, not before it is asked to."""
-    number = waiting.attempts + 1
-    delay = delay_after_attempt(number - waiting.earlier_attempts)
-    delay = delay and max(delay, asked_seconds)
-    state = State.PENDING if delay else State.FAILED
-    if answer.failure is None:
-        state = State.DELIVERED
-    elif answer.failure is Failure.GONE:
-        state = State.FAILED
-    return {
-        "id": waiting.id,
-        "endpoint_id": lane.id,
-        "number": number,
-        "duration_ms": answer.duration_ms,
-        "state": state,
-        "delay_seconds": delay if state == State.PENDING else None,
-        "error": answer.failure or "",
-        "detail": answer.detail[:200].replace("\0", ""),
-        "status": answer.status,
-        "response_headers": answer.headers if answer.status else None,
-        "response_body": answer.body,
-    }
-
-
-def lane_reason_to_switch_off(
-    lane: Lane, waiting: Waiting, answer: Answer, state: str
-) -> WebhookEndpoint.OffReason | None:
-    """Return why the endpoint must be switched off, if it must.
-
-    It must after a last attempt that failed, unless something has arrived since that delivery's
-    first attempt: then the receiver refuses only this one.
-    """
-    if answer.failure is Failure.GONE:
-        return WebhookEndpoint.OffReason.GONE
-    arrived = lane.has_succeeded or (
-        lane.last_success_at is not None and lane.last_success_at >= waiting.round_started_at
-    )
-    return WebhookEndpoint.OffReason.FAILING if state == State.FAILED and not arrived else None

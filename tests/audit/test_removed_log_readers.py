@@ -64,7 +64,6 @@ READERS = {
     "pipeline/notifications/outbox.py": "LIVE",
     "pipeline/notifications/push.py": "LIVE",
     "pipeline/privacy/my_data.py": "LESS",
-    "pipeline/privacy/registry.py": "TABLE",
     "pipeline/selectors/applications.py": "LESS",
     "pipeline/selectors/board.py": "LIVE",
     "pipeline/selectors/job_applications.py": "LESS",

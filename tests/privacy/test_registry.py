@@ -11,11 +11,12 @@ from django.test import Client
 
 from applicants.models import Applicant
 from jobs.models import Company
-from pipeline.privacy import erase, registry
+from pipeline.privacy import erase
 from pipeline.privacy.erase import PLACES, erase_person
 from tasks.models import Schedule, Task
 from tasks.scheduling.schedules import create_schedule
 from tests.files.imports.files import stored, unread
+from tests.privacy.text_columns import CODES, HASHES, OF_COMPANIES, PERSONAL
 from tests.support import background_tasks, factories
 from tests.support.applicants import applicant_browser
 from tests.support.environment import ROOT
@@ -38,7 +39,12 @@ def columns() -> set[str]:
 
 
 def test_every_text_column_is_classified_once() -> None:
-    kinds = [set(registry.PERSONAL), registry.HASHES, registry.OF_COMPANIES, registry.CODES]
+    kinds = [
+        set(PERSONAL),
+        HASHES,
+        OF_COMPANIES,
+        CODES,
+    ]
 
     assert set().union(*kinds) == columns()
     assert sum(map(len, kinds)) == len(columns())
@@ -47,13 +53,13 @@ def test_every_text_column_is_classified_once() -> None:
 def test_the_page_about_privacy_names_every_personal_column() -> None:
     page = (ROOT / "docs" / "privacy.md").read_text()
 
-    assert [name for name in registry.PERSONAL if f"`{name}`" not in page] == []
+    assert [name for name in PERSONAL if f"`{name}`" not in page] == []
 
 
 def test_background_work_is_searched_in_every_column_that_may_hold_an_address() -> None:
     searched = {f"{table}.{name}" for table, names in PLACES.items() for name in names}
 
-    assert searched == {name for name in registry.PERSONAL if name.startswith("tasks_")}
+    assert searched == {name for name in PERSONAL if name.startswith("tasks_")}
 
 
 def test_an_address_that_a_company_wrote_into_its_work_goes(company: Company) -> None:
@@ -85,7 +91,7 @@ def test_the_downloaded_file_holds_every_part_that_the_registry_names(
 
     kept = json.loads(applicant_page.get("/me/data/download/").content)
 
-    for name, column in registry.PERSONAL.items():
+    for name, column in PERSONAL.items():
         first, _, second = column.shown.partition(".")
         if column.whose == "applicant" and not first.startswith(("no", "not")):
             assert first in kept, name

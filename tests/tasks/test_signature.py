@@ -123,6 +123,7 @@ def test_a_function_may_take_anything() -> None:
 def _bare(job) -> None: ...  # type: ignore[no-untyped-def]
 def _table(job: dict[str, Any]) -> None: ...
 def _choice(job: int | str) -> None: ...
+def _nameless(*jobs: UUID) -> None: ...
 def _lost(job: Missing) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
 
@@ -132,6 +133,7 @@ def _lost(job: Missing) -> None: ...  # type: ignore[name-defined]  # noqa: F821
         (_bare, "task function _bare: the parameter job has no annotation: use str, int"),
         (_table, "the parameter job has the annotation dict"),
         (_choice, r"the parameter job has the annotation int \| str"),
+        (_nameless, "the parameter jobs cannot be given by its name"),
         (_lost, "task function _lost: name 'Missing' is not defined"),
     ],
 )
@@ -140,6 +142,14 @@ def test_a_parameter_that_cannot_be_an_argument_is_refused(function: Any, why: s
         register(function)
 
     assert list(registered_types()) == []
+
+
+def test_a_schema_beside_the_parameters_is_refused() -> None:
+    with pytest.raises(TypeError, match="schema"):
+        register(_nothing, schema={})
+
+
+def _nothing() -> None: ...
 
 
 def test_the_owner_is_part_of_the_type() -> None:

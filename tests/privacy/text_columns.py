@@ -1,6 +1,6 @@
-"""Registry of all text columns: whether they can hold personal data, and when it is erased.
+"""All text columns: whether they can hold personal data, and when it is erased.
 
-A test compares it with the database, so every new column must be classified here.
+`test_registry` compares them with the database, so every new column must be classified here.
 """
 
 from __future__ import annotations
