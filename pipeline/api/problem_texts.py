@@ -153,7 +153,7 @@ PROBLEM_TEXTS = {
         "Wait until imports have ended or files have expired.",
     ),
     "NOT_A_SANDBOX": ProblemText(
-        "you asked for the clock with a live key; only a sandbox has one that moves",
+        "you asked for the clock or a reset with a live key; only a sandbox has them",
         "Use a key of your sandbox, which begins with `nilk_test_`.",
     ),
     "CLOCK_MOVING": ProblemText(
