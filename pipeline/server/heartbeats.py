@@ -53,29 +53,29 @@ async def record_web_server_heartbeats(name: str) -> None:
                 )
             await asyncio.sleep(SIGN_SECONDS)
     finally:
-        if last is not None:
-            with suppress(Error, ClusterError, NoThread):
-                await thread.call(partial(_remove_web_server, name, last))
+        with suppress(Error, ClusterError, NoThread):
+            await thread.call(partial(_remove_web_server, name, last))
 
 
-def _record_web_server_heartbeat(name: str) -> datetime:
+def _record_web_server_heartbeat(name: str) -> datetime | None:
     try:
         watch_for_outage(WEB)
         WebServer.objects.update_or_create(
             name=name,
             defaults={"version": f"{VERSION} {COMMIT}".strip()[:60], "answered_at": Now()},
         )
-        return WebServer.objects.values_list("answered_at", flat=True).get(name=name)
+        return WebServer.objects.filter(name=name).values_list("answered_at", flat=True).first()
     finally:
         connection.close()  # it is needed for a moment only
 
 
-def _remove_web_server(name: str, last: datetime) -> None:
+def _remove_web_server(name: str, last: datetime | None) -> None:
     """Leave the list of web servers, unless another process of this one answered after `last`.
 
     After a reload, a new process answers while the old ones still end.
     """
     try:
-        WebServer.objects.filter(name=name, answered_at__lte=last).delete()
+        own = WebServer.objects.filter(name=name)
+        (own.filter(answered_at__lte=last) if last else own).delete()
     finally:
         connection.close()
