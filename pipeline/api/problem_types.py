@@ -160,7 +160,7 @@ TYPE_NOT_ALLOWED = ProblemType(
 NOT_A_SANDBOX = ProblemType(
     status=403,
     code="NOT_A_SANDBOX",
-    about="you asked for the clock with a live key; only a sandbox has one that moves",
+    about="you asked for the clock or a reset with a live key; only a sandbox has them",
     remedy="Use a key of your sandbox, which begins with `nilk_test_`.",
     raised_as=(line.NotASandbox,),
 )

@@ -235,7 +235,7 @@ class AcknowledgmentExpired(LineError):
 
 
 class NotASandbox(LineError):
-    message = "Only the clock of a sandbox can be moved."
+    message = "Only a sandbox has a clock that moves, and can be reset. Use one of its own keys."
 
 
 class ClockMoving(LineError):

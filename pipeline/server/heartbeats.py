@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 
 from django.db import Error, connection
@@ -38,40 +39,43 @@ async def record_web_server_heartbeats(name: str) -> None:
     Runs in a separate thread that does not keep the process from ending. A server that is stopped
     leaves the list of web servers; one that is killed stays there, silent.
     """
-    thread = RequestThreads(most=1)
+    thread, last = RequestThreads(most=1), None
     try:
-        await _record_web_server_heartbeats_in(thread, name)
+        while True:
+            try:
+                last = await thread.call(partial(_record_web_server_heartbeat, name))
+                failures.write_answer(logger)
+            except NoThread as error:  # such a process cannot answer either
+                logger.warning("A heartbeat of this process was not recorded: %s", error)
+            except Exception as error:
+                failures.write_failure(
+                    logger, "A heartbeat of this process was not recorded", error
+                )
+            await asyncio.sleep(SIGN_SECONDS)
     finally:
         with suppress(Error, ClusterError, NoThread):
-            await thread.call(partial(_remove_web_server, name))
+            await thread.call(partial(_remove_web_server, name, last))
 
 
-async def _record_web_server_heartbeats_in(thread: RequestThreads, name: str) -> None:
-    while True:
-        try:
-            await thread.call(partial(_record_web_server_heartbeat, name))
-            failures.write_answer(logger)
-        except NoThread as error:  # such a process cannot answer either
-            logger.warning("A heartbeat of this process was not recorded: %s", error)
-        except Exception as error:
-            failures.write_failure(logger, "A heartbeat of this process was not recorded", error)
-        await asyncio.sleep(SIGN_SECONDS)
-
-
-def _record_web_server_heartbeat(name: str) -> None:
+def _record_web_server_heartbeat(name: str) -> datetime | None:
     try:
         watch_for_outage(WEB)
         WebServer.objects.update_or_create(
             name=name,
             defaults={"version": f"{VERSION} {COMMIT}".strip()[:60], "answered_at": Now()},
         )
+        return WebServer.objects.filter(name=name).values_list("answered_at", flat=True).first()
     finally:
         connection.close()  # it is needed for a moment only
 
 
-def _remove_web_server(name: str) -> None:
-    """Leave the list of web servers. Another process of this web server soon puts it back."""
+def _remove_web_server(name: str, last: datetime | None) -> None:
+    """Leave the list of web servers, unless another process of this one answered after `last`.
+
+    After a reload, a new process answers while the old ones still end.
+    """
     try:
-        WebServer.objects.filter(name=name).delete()
+        own = WebServer.objects.filter(name=name)
+        (own.filter(answered_at__lte=last) if last else own).delete()
     finally:
         connection.close()

@@ -12,6 +12,7 @@ from django.test import Client
 
 from jobs.models import Company, Job
 from pipeline.models import WebhookEndpoint
+from pipeline.pages import submissions
 from pipeline.pages.company import jobs as job_pages
 from tests.support.accounts import browser_of, member_of
 from tests.support.pages import text_of, values_of_form
@@ -84,6 +85,34 @@ def test_two_presses_at_the_same_moment_make_one_job(
 
     assert {answer.status_code for answer in answers} == {302}
     assert len({answer.url for answer in answers}) == 1
+    assert Job.objects.count() == 1
+
+
+def test_a_press_during_long_work_does_not_hold_a_thread_until_its_end(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = browser_of(member_of(company))
+    form = fields_of(client, NEW_JOB) | {"title": "Cook", "capacity": 1}
+    real, second = job_pages.create_job, []
+
+    def pressed_again(**how: Any) -> Any:
+        monkeypatch.setattr(job_pages, "create_job", real)
+        other = threading.Thread(target=press)
+        other.start()
+        other.join()
+        return real(**how)
+
+    def press() -> None:
+        second.append(client.post(NEW_JOB, form))
+        connection.close()
+
+    monkeypatch.setattr(job_pages, "create_job", pressed_again)
+    monkeypatch.setattr(submissions, "WAIT_SECONDS", 0.1)
+
+    first = client.post(NEW_JOB, form)
+
+    assert (first.status_code, second[0].status_code) == (302, 409)
+    assert "We are still working on it" in text_of(second[0])
     assert Job.objects.count() == 1
 
 

@@ -197,7 +197,8 @@ class Copies:
         copy = Installation(data.parent, self.folder, programs)
         self.on(copy, "restore-moment", **self.at, data=str(data), moment=moment)
         try:
-            eventually_promoted(copy)
+            self.on(copy, "wait-restored")
+            assert copy.ask("SELECT pg_is_in_recovery()") is False
             yield copy, data
         finally:
             copy.run(f"pg_ctl -D {data} -m immediate stop", cwd=self.folder, **self.identity)
@@ -304,11 +305,3 @@ def restart(base: Path) -> None:
     cluster = Cluster(base, fsync="off", wal_level="replica")
     cluster.server.stop()
     cluster.ensure()
-
-
-def eventually_promoted(installation: Installation) -> None:
-    for _ in range(300):
-        if installation.ask("SELECT NOT pg_is_in_recovery()"):
-            return
-        time.sleep(0.1)
-    raise AssertionError("the restored server still recovers")
