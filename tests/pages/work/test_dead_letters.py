@@ -30,9 +30,9 @@ def test_they_are_counted_by_type_with_the_newest_error(
     page = page_of(recruiter, DEAD)
 
     assert "2 failed" in page
-    assert "Replay all 2" in page
+    assert "Run all 2 again" in page
     assert "Replayed tasks run again now, with all their attempts." in page
-    assert "Replay it" in page
+    assert "Run it again" in page
     only = page_of(recruiter, f"{DEAD}?type=log.export")
     assert "Export the log of Engineer" in only
     assert "Sleep 5 s" not in only
@@ -63,7 +63,7 @@ def test_many_of_a_sensitive_type_are_not_replayed_unasked(
         recruiter, f"{DEAD}replay/", {"type": "demo.sleep"}
     )
     assert status_of(letter) == "DEAD"
-    assert "Replay 1…" in page_of(recruiter, DEAD)
+    assert "Run 1 again…" in page_of(recruiter, DEAD)
     follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep", "confirmed": "1"})
     assert status_of(letter) == "PENDING"
 
