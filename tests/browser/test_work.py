@@ -110,7 +110,7 @@ def test_a_dead_letter_is_looked_into_edited_and_replayed(
     page.locator("details.error-of summary").click()
     shows(page, "tasks/demo_task.py")
     recruiter.press("Run task again")
-    eventually(lambda: page.locator(".event", has_text="Replayed").count() == 1)
+    eventually(lambda: page.locator(".event", has_text="Queued to run again").count() == 1)
     expect(page.locator("details.error-of")).to_have_count(2)
 
     recruiter.follow("Edit and run again")
