@@ -245,7 +245,7 @@ def _outbox_task(
 Number = Annotated[int, JsonSchema(minimum=0)]
 # Fifteen seconds, then twice as long each time up to an hour: half a day until it is given up.
 _BACKOFF = Backoff(base_seconds=15, cap_seconds=3_600, jitter_seconds=5)
-# No type that sends is `trusted_short`: behind a slow mail server their attempts would queue at a
+# None that sends is `trusted_short`: behind a slow mail server their attempts would queue at a
 # child, and a sign-in code behind them.
 _email_type = partial(task_type, queue="email", timeout_seconds=60, max_attempts=20)
 

@@ -39,7 +39,7 @@ TASK_EVENT_WORDS: dict[str, tuple[str, str]] = {
     EventKind.CANCEL_REQUESTED: ("Cancelling", "warn"),
     EventKind.CANCELLED: ("Cancelled", "plain"),
     EventKind.DEAD: ("Failed for the last time", "bad"),
-    EventKind.REPLAYED: ("Replayed", "wait"),
+    EventKind.REPLAYED: ("Queued to run again", "wait"),
     EventKind.DISCARDED: ("Discarded", "plain"),
 }
 

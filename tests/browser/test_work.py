@@ -109,17 +109,17 @@ def test_a_dead_letter_is_looked_into_edited_and_replayed(
     recruiter.follow("Sleep 0 s, then fail without retries")
     page.locator("details.error-of summary").click()
     shows(page, "tasks/demo_task.py")
-    recruiter.press("Replay task")
-    eventually(lambda: page.locator(".event", has_text="Replayed").count() == 1)
+    recruiter.press("Run task again")
+    eventually(lambda: page.locator(".event", has_text="Queued to run again").count() == 1)
     expect(page.locator("details.error-of")).to_have_count(2)
 
-    recruiter.follow("Edit and replay")
+    recruiter.follow("Edit and run again")
     recruiter.fill("Payload", '{"seconds": "soon"}')
-    recruiter.press("Replay with this")
+    recruiter.press("Run again with this")
     expect(page.locator("#id_payload_error")).to_contain_text("seconds: 'soon'")
     expect(page.get_by_role("textbox", name="Payload")).to_have_value('{"seconds": "soon"}')
     recruiter.fill("Payload", '{"seconds": 0}')
-    recruiter.press("Replay with this")
+    recruiter.press("Run again with this")
 
     expect(page.locator("h1 + p .chip")).to_have_text("Done")
     shows(page, "with an edited payload")
@@ -141,7 +141,7 @@ def test_dead_letters_are_replayed_all_at_once_and_discarded(
 
     letters = [dead(company), dead(company)]
     page.goto("/company/work/dead/")
-    recruiter.press("Replay all 2")
+    recruiter.press("Run all 2 again")
     shows(page, "2 tasks queued to run again.")
     assert {status_of(each) for each in letters} == {"PENDING"}
 

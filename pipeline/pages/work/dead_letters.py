@@ -1,4 +1,4 @@
-"""Dead letters by type, with replay of a whole type."""
+"""Dead letters by type; a whole type can run again."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class DeadLetterGroup:
 
     @property
     def button(self) -> str:
-        """Return the label of the replay button."""
-        return "Replay it" if self.of.number == 1 else f"Replay all {self.count}"
+        """Return the label of the button that runs them again."""
+        return "Run it again" if self.of.number == 1 else f"Run all {self.count} again"
 
 
 @require_safe
@@ -85,7 +85,7 @@ def dead_letters_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_members(Action.MANAGE_TASKS)
 def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
-    """Replay all dead letters of a type."""
+    """Run all dead letters of a type again."""
     member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
     key = request.POST.get("type", "")
     if key not in COMPANY_TYPES:
@@ -102,14 +102,14 @@ def replay_dead_letters_of_type(request: HttpRequest) -> HttpResponse:
         messages.error(request, "Confirm that you want to run these tasks again.")
     else:
         replayed = f"{english.count(count, 'task')} queued to run again."
-        messages.success(request, replayed if count else "There were no tasks left to replay.")
+        messages.success(request, replayed if count else "There were no tasks left to run again.")
     return redirect("dead_letters")
 
 
 @require_POST
 @for_members(Action.MANAGE_TASKS)
 def act_on_ticked_dead_letters(request: HttpRequest) -> HttpResponse:
-    """Replay or discard the ticked dead letters; name those for which this failed."""
+    """Run the ticked dead letters again or discard them; name those for which this failed."""
     member = require_access(member_of_sent_form(request), Action.MANAGE_TASKS)
     acts = {"replay": dead_letters.replay_dead_letter, "discard": dead_letters.discard_dead_letter}
     act = acts.get(request.POST.get("do", ""))

@@ -97,7 +97,7 @@ def task_history_entry(event: TaskEvent, actors: Mapping[str, str]) -> HistoryEn
 _FIXED: dict[str, str] = {
     EventKind.RETURNED: "The worker stopped too early. This attempt does not count.",
     EventKind.LEASE_LOST: "Its worker stopped responding. Another worker can take the task.",
-    EventKind.DEAD: "It will not be retried automatically. You can replay it.",
+    EventKind.DEAD: "It will not be retried automatically. You can run it again.",
 }
 _BY_PEOPLE = (
     EventKind.ENQUEUED,
@@ -419,7 +419,7 @@ def task_run_now(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @require_POST
 @for_members(Action.MANAGE_TASKS)
 def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    """Replay a dead letter unchanged."""
+    """Run a dead letter again, unchanged."""
     member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     try:
         dead_letters.replay_dead_letter(
@@ -440,7 +440,7 @@ def task_replay(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @for_members(Action.MANAGE_TASKS)
 def task_edit(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    """Replay a dead letter with an edited payload."""
+    """Run a dead letter again with an edited payload."""
     member, found = requested_task(request, task_id, Action.MANAGE_TASKS)
     shown = _task_page_json(redact_payload(found.type.schema, found.payload))
     form = TaskPayloadForm(request.POST or None, initial={"payload": shown})

@@ -90,7 +90,7 @@ def test_an_answer_that_upholds_changes_nothing(recruiter: Client, asked: Contes
     assert "It stays as it is" in done
     assert factories.status_of(asked.application) == "REJECTED"
     again = follow(recruiter, form_of(asked), {"reason": "OUR_ERROR", "text": ""})
-    assert "already answered" in again
+    assert "already been answered" in again
     assert factories.status_of(asked.application) == "REJECTED"
 
 

@@ -30,9 +30,9 @@ def test_they_are_counted_by_type_with_the_newest_error(
     page = page_of(recruiter, DEAD)
 
     assert "2 failed" in page
-    assert "Replay all 2" in page
-    assert "Replayed tasks run again now, with all their attempts." in page
-    assert "Replay it" in page
+    assert "Run all 2 again" in page
+    assert "Tasks that you run again start now, with all their attempts." in page
+    assert "Run it again" in page
     only = page_of(recruiter, f"{DEAD}?type=log.export")
     assert "Export the log of Engineer" in only
     assert "Sleep 5 s" not in only
@@ -47,7 +47,7 @@ def test_all_of_a_type_are_replayed(recruiter: Client, company: Company, job: UU
     assert "2 tasks queued to run again." in page
     assert {status_of(nap) for nap in naps} == {"PENDING"}
     assert status_of(other) == "DEAD"
-    assert "There were no tasks left to replay." in follow(
+    assert "There were no tasks left to run again." in follow(
         recruiter, f"{DEAD}replay/", {"type": "demo.sleep"}
     )
     assert recruiter.post(f"{DEAD}replay/", {"type": "retention.site"}).status_code == 404
@@ -63,7 +63,7 @@ def test_many_of_a_sensitive_type_are_not_replayed_unasked(
         recruiter, f"{DEAD}replay/", {"type": "demo.sleep"}
     )
     assert status_of(letter) == "DEAD"
-    assert "Replay 1…" in page_of(recruiter, DEAD)
+    assert "Run 1 again…" in page_of(recruiter, DEAD)
     follow(recruiter, f"{DEAD}replay/", {"type": "demo.sleep", "confirmed": "1"})
     assert status_of(letter) == "PENDING"
 

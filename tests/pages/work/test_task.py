@@ -237,5 +237,5 @@ def test_discarding_asks_once(recruiter: Client, company: Company) -> None:
     assert "Task discarded." in page
     assert status_of(task) == "DISCARDED"
     assert "nothing to discard" in page_of(recruiter, at(task, "discard/"))
-    assert "cannot be replayed now" in page_of(recruiter, at(task, "edit/"))
+    assert "cannot be run again now" in page_of(recruiter, at(task, "edit/"))
     assert "This is no longer possible" in follow(recruiter, at(task, "discard/"), {})
