@@ -56,10 +56,8 @@ VALIDATION_ERROR = ProblemType(
     code="VALIDATION_ERROR",
     title="The request is not valid",
     about="fields or parameters are invalid or unknown",
-    remedy=(
-        "`errors` names each of them, with a code and a reason. Correct them; an "
-        "`Idempotency-Key` can be used again."
-    ),
+    remedy="`errors` names each of them, with a code and a reason. Correct them; an "
+    "`Idempotency-Key` can be used again.",
     detail="The request has fields or parameters that are not valid.",
     raised_as=(
         line.AssigneeNotFound,
@@ -74,10 +72,8 @@ MALFORMED_REQUEST = ProblemType(
     status=400,
     code="MALFORMED_REQUEST",
     title="The request cannot be read",
-    about=(
-        "the body is not JSON, repeats a name, holds characters that cannot be stored, or has "
-        "no length"
-    ),
+    about="the body is not JSON, repeats a name, holds characters that cannot be stored, or has "
+    "no length",
     remedy=_CORRECT,
     raised_as=(
         "pipeline.api.problems.LengthRequired",
@@ -90,20 +86,16 @@ MALFORMED_REQUEST = ProblemType(
 UNKNOWN_TASK_TYPE = ProblemType(
     status=400,
     code="UNKNOWN_TASK_TYPE",
-    about=(
-        "companies cannot start this type or version; `demo.sleep` only if the site has "
-        "enabled it (`DEMO_TASKS`)"
-    ),
+    about="companies cannot start this type or version; `demo.sleep` only if the site has "
+    "enabled it (`DEMO_TASKS`)",
     remedy="`GET /task-types` lists the types that you can start.",
     raised_as=(tasks.UnknownType,),
 )
 INVALID_PAYLOAD = ProblemType(
     status=400,
     code="INVALID_PAYLOAD",
-    about=(
-        "the payload does not fit the type, or contains an id that is not yours; `errors` "
-        "says where"
-    ),
+    about="the payload does not fit the type, or contains an id that is not yours; `errors` "
+    "says where",
     remedy="`GET /task-types` has the schema of each type's payload.",
     raised_as=(tasks.InvalidPayload,),
 )
@@ -117,11 +109,9 @@ INVALID_FILE = ProblemType(
 INVALID_SCHEDULE = ProblemType(
     status=400,
     code="INVALID_SCHEDULE",
-    about=(
-        "the cron expression or time zone is invalid, or has no next time; or planned seats "
-        "are not in the future, change nothing, or would leave the job without seats; or the "
-        "draw by lot is not in the future, or too far ahead"
-    ),
+    about="the cron expression or time zone is invalid, or has no next time; or planned seats "
+    "are not in the future, change nothing, or would leave the job without seats; or the "
+    "draw by lot is not in the future, or too far ahead",
     remedy="`detail` says which. Cron has five fields; a time zone is like `Europe/Amsterdam`.",
     raised_as=(line.PlanRefused, line.DrawRefused, tasks.BadSchedule),
 )
@@ -141,10 +131,8 @@ PERMISSION_DENIED = ProblemType(
     status=403,
     code="PERMISSION_DENIED",
     about="the object is yours, but this credential does not have the required permission",
-    remedy=(
-        "`detail` names the scope or role that is needed. Each operation in the reference "
-        "says who may call it."
-    ),
+    remedy="`detail` names the scope or role that is needed. Each operation in the reference "
+    "says who may call it.",
     raised_as=(
         "rest_framework.exceptions.PermissionDenied",
         "django.core.exceptions.PermissionDenied",
@@ -168,9 +156,8 @@ NOT_FOUND = ProblemType(
     status=404,
     code="NOT_FOUND",
     about="the object does not exist, or is not yours",
-    remedy=(
-        "Check the id and the credential. Someone else's object looks exactly like a missing one."
-    ),
+    remedy="Check the id and the credential. Someone else's object looks exactly like a missing "
+    "one.",
     detail="There is nothing here.",
     raised_as=(
         line.JobNotFound,
@@ -210,10 +197,8 @@ NOT_ACCEPTABLE = ProblemType(
 DUPLICATE_SUBMISSION = ProblemType(
     status=409,
     code="DUPLICATE_SUBMISSION",
-    about=(
-        "the person already has a live application to this job, or a request with a secret in "
-        "its answer was carried out before"
-    ),
+    about="the person already has a live application to this job, or a request with a secret in "
+    "its answer was carried out before",
     remedy="`existing_id` is the id of the application or webhook endpoint.",
     raised_as=(line.AlreadyApplied, line.WebhookAlreadyMade, line.WebhookAlreadyRotated),
 )
@@ -248,10 +233,8 @@ INVALID_TRANSITION = ProblemType(
 NOT_DEFERRABLE = ProblemType(
     status=409,
     code="NOT_DEFERRABLE",
-    about=(
-        "`not_before` has passed, is more than 60 days ahead, or was set 20 times for this "
-        "application"
-    ),
+    about="`not_before` has passed, is more than 60 days ahead, or was set 20 times for this "
+    "application",
     remedy="`detail` says which. Choose a time within the next 60 days.",
     raised_as=(line.NotDeferrable,),
 )
@@ -259,10 +242,8 @@ NOT_PASSABLE = ProblemType(
     status=409,
     code="NOT_PASSABLE",
     title="No turn left to pass",
-    about=(
-        "the person has passed as many turns as the job's policy allows (`max_passes`), or "
-        "asked 20 times for this application"
-    ),
+    about="the person has passed as many turns as the job's policy allows (`max_passes`), or "
+    "asked 20 times for this application",
     remedy="`detail` says which. Confirm the seat, wait, or withdraw.",
     raised_as=(line.NotPassable,),
 )
@@ -270,20 +251,16 @@ NOT_PREACCEPTABLE = ProblemType(
     status=409,
     code="NOT_PREACCEPTABLE",
     title="Cannot accept a seat until then",
-    about=(
-        "`accept_until` has passed, is more than 14 days ahead, or was set 50 times for this "
-        "application"
-    ),
+    about="`accept_until` has passed, is more than 14 days ahead, or was set 50 times for this "
+    "application",
     remedy="`detail` says which. Choose a time within the next 14 days.",
     raised_as=(line.NotPreacceptable,),
 )
 NOT_REINSTATABLE = ProblemType(
     status=409,
     code="NOT_REINSTATABLE",
-    about=(
-        "the application is waiting or has lapsed, but missed no deadline; or the person was "
-        "erased, or applied again and that application has ended too"
-    ),
+    about="the application is waiting or has lapsed, but missed no deadline; or the person was "
+    "erased, or applied again and that application has ended too",
     remedy=_READ,
     raised_as=(line.NotReinstatable,),
 )
@@ -328,10 +305,8 @@ PERSON_ERASED = ProblemType(
     status=409,
     code="PERSON_ERASED",
     about="the data of the person was erased",
-    remedy=(
-        "Nothing can be attached to the application any more. Erase your own copy of the "
-        "person's data."
-    ),
+    remedy="Nothing can be attached to the application any more. Erase your own copy of the "
+    "person's data.",
     raised_as=(line.PersonErased,),
 )
 EXTERNAL_ID_TAKEN = ProblemType(
@@ -376,35 +351,27 @@ CLOCK_LIMIT = ProblemType(
 SANDBOX_FULL = ProblemType(
     status=409,
     code="SANDBOX_FULL",
-    about=(
-        "the sandbox has its maximum number of jobs, or the job's log its maximum number of events"
-    ),
-    remedy=(
-        "If it has too many jobs, use one of them again. If a job's log is full, use another job."
-    ),
+    about="the sandbox has its maximum number of jobs, or the job's log its maximum number of "
+    "events",
+    remedy="If it has too many jobs, use one of them again. If a job's log is full, use another "
+    "job.",
     raised_as=(line.SandboxFull,),
 )
 LOG_ARCHIVED = ProblemType(
     status=409,
     code="LOG_ARCHIVED",
     title="Log in the archive",
-    about=(
-        "the job closed long ago, and its log was moved from the database to the archive; or "
-        "the event after which you ask for news was in such a log"
-    ),
-    remedy=(
-        "`detail` says when. Whoever runs the site can put the log back. To read news on, "
-        "begin at the start, without `after`."
-    ),
+    about="the job closed long ago, and its log was moved from the database to the archive; or "
+    "the event after which you ask for news was in such a log",
+    remedy="`detail` says when. Whoever runs the site can put the log back. To read news on, "
+    "begin at the start, without `after`.",
     raised_as=(line.LogArchived,),
 )
 LIMIT_REACHED = ProblemType(
     status=409,
     code="LIMIT_REACHED",
-    about=(
-        "the company has no room for another schedule or webhook endpoint, the job has its "
-        "maximum number of seat plans, or its draw by lot takes no more people"
-    ),
+    about="the company has no room for another schedule or webhook endpoint, the job has its "
+    "maximum number of seat plans, or its draw by lot takes no more people",
     remedy="Delete one that is not needed; apply to the job after its draw.",
     raised_as=(
         line.DrawFull,
@@ -426,10 +393,8 @@ IDEMPOTENCY_KEY_IN_USE = ProblemType(
 ACKNOWLEDGMENT_EXPIRED = ProblemType(
     status=410,
     code="ACKNOWLEDGMENT_EXPIRED",
-    about=(
-        "the deadline has passed, and the seat went to the next person; also long after, "
-        "until the person gets another offer or the place back"
-    ),
+    about="the deadline has passed, and the seat went to the next person; also long after, "
+    "until the person gets another offer or the place back",
     remedy="Read the application: it is back on the waitlist, or has ended.",
     raised_as=(line.AcknowledgmentExpired,),
 )
@@ -437,9 +402,8 @@ PRECONDITION_FAILED = ProblemType(
     status=412,
     code="PRECONDITION_FAILED",
     about="the job has changed since you read it",
-    remedy=(
-        "Read the job again, and send its new `ETag` in `If-Match` if you still want the change."
-    ),
+    remedy="Read the job again, and send its new `ETag` in `If-Match` if you still want the "
+    "change.",
     raised_as=(line.StaleVersion, "pipeline.api.problems.PreconditionFailed"),
 )
 PAYLOAD_TOO_LARGE = ProblemType(
@@ -500,10 +464,8 @@ INTERNAL_ERROR = ProblemType(
 BUSY = ProblemType(
     status=503,
     code="BUSY",
-    about=(
-        "the job was locked for 3 seconds, or another long log of your company is being read; "
-        "wait for `Retry-After`"
-    ),
+    about="the job was locked for 3 seconds, or another long log of your company is being read; "
+    "wait for `Retry-After`",
     remedy=_WAIT,
     detail="Many changes are being made to this job right now. Try again in a moment.",
     retry_after_seconds=1,
@@ -512,10 +474,8 @@ BUSY = ProblemType(
 UNAVAILABLE = ProblemType(
     status=503,
     code="UNAVAILABLE",
-    about=(
-        "the database is unavailable or took too long, or too many requests are waiting; wait "
-        "for `Retry-After`"
-    ),
+    about="the database is unavailable or took too long, or too many requests are waiting; wait "
+    "for `Retry-After`",
     remedy=_WAIT,
     detail="The service cannot reach its database. Try again in a moment.",
     retry_after_seconds=5,

@@ -25,9 +25,9 @@ class Verb:
 
     move: Move
     steps: Mapping[Status | None, Status]
-    outcome: Outcome | None = None
     action: Action | None = None
     refuses: tuple[type[LineError], ...] = ()
+    outcome: Outcome | None = None
     of_verified: bool = False
 
 
@@ -71,16 +71,12 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
     EventType.JOB_CREATED: LoggedEvent(
         words=EventWords("plain", "Job created"),
         webhook="A job was created",
-        sentences={
-            None: "The company created the job, with {seats}.",
-        },
+        sentences={None: "The company created the job, with {seats}."},
     ),
     EventType.JOB_OPENED: LoggedEvent(
         words=EventWords("good", "Job opened"),
         webhook="A job opened",
-        sentences={
-            None: "The company opened the job: people can apply.",
-        },
+        sentences={None: "The company opened the job: people can apply."},
     ),
     EventType.JOB_PAUSED: LoggedEvent(
         words=EventWords("warn", "Job paused"),
@@ -89,7 +85,7 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
             None: (
                 "The company paused the job: nobody can apply and nobody is promoted, but "
                 "deadlines still run."
-            ),
+            )
         },
     ),
     EventType.JOB_RESUMED: LoggedEvent(
@@ -99,14 +95,14 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
             None: (
                 "The company resumed the job: people can apply, and free seats go to the next in "
                 "line."
-            ),
+            )
         },
     ),
     EventType.JOB_CLOSED: LoggedEvent(
         words=EventWords("plain", "Job closed"),
         webhook="A job closed",
         sentences={
-            None: "The company closed the job. Everyone without a confirmed seat is released.",
+            None: "The company closed the job. Everyone without a confirmed seat is released."
         },
     ),
     EventType.CAPACITY_CHANGED: LoggedEvent(
@@ -124,7 +120,7 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
             None: (
                 "The company changed the rules of the line. Running deadlines, places in line and "
                 "cool-downs stay as they were."
-            ),
+            )
         },
     ),
     EventType.CLOCK_ADVANCED: LoggedEvent(
@@ -134,7 +130,7 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
             None: (
                 "The company moved the clock of its sandbox forward by {moved}. What fell due in "
                 "that time follows, each event at its own time."
-            ),
+            )
         },
     ),
     EventType.DRAWN: LoggedEvent(
@@ -145,7 +141,7 @@ JOB_EVENTS: dict[EventType, LoggedEvent] = {
                 "As announced for {planned}, the order of the {drawn} in line was drawn by lot. "
                 "The seed comes from the hash of the event before it and from the time of the "
                 "draw."
-            ),
+            )
         },
     ),
 }

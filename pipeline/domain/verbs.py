@@ -50,9 +50,9 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         words=EventWords("wait", "applied", "Applied", "Applied"),
         webhook="A person applied, or the company submitted them",
         verbs=(
-            Verb(Move.SEAT, {None: _ACTIVE}, action=Action.APPLY, refuses=_JOINING),
-            Verb(Move.OFFER, {None: _PENDING}, action=Action.APPLY, refuses=_JOINING),
-            Verb(Move.QUEUE, {None: _WAIT}, action=Action.APPLY, refuses=_JOINING),
+            Verb(Move.SEAT, {None: _ACTIVE}, Action.APPLY, _JOINING),
+            Verb(Move.OFFER, {None: _PENDING}, Action.APPLY, _JOINING),
+            Verb(Move.QUEUE, {None: _WAIT}, Action.APPLY, _JOINING),
         ),
         sentences={
             UNVERIFIED: (
@@ -79,16 +79,12 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             "wait", "verified the email address", "Verified the address", "Email address verified"
         ),
         webhook="A person proved their address",
-        verbs=(
-            Verb(
-                Move.VERIFY, {_WAIT: _WAIT}, action=Action.TAKE_OVER, refuses=(errors.IllegalMove,)
-            ),
-        ),
+        verbs=(Verb(Move.VERIFY, {_WAIT: _WAIT}, Action.TAKE_OVER, (errors.IllegalMove,)),),
         sentences={
             None: (
                 "{They} verified the email address and can now be offered a seat. {Their} place "
                 "in line stays the same."
-            ),
+            )
         },
     ),
     EventType.PROMOTED: LoggedEvent(
@@ -123,11 +119,8 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.ACKNOWLEDGE,
                 {_PENDING: _ACTIVE},
-                action=Action.CONFIRM_SEAT,
-                refuses=(
-                    errors.AcknowledgmentExpired,
-                    *_CHANGED,
-                ),
+                Action.CONFIRM_SEAT,
+                (errors.AcknowledgmentExpired, *_CHANGED),
             ),
         ),
         sentences={
@@ -153,7 +146,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             None: (
                 "{They} lost time to confirm the seat through no fault of {own} own, so the "
                 "deadline was extended to {deadline}.{quiet}"
-            ),
+            )
         },
     ),
     EventType.DECAYED: LoggedEvent(
@@ -161,7 +154,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
         webhook="A person missed the deadline and is back in line",
         verbs=(Verb(Move.DECAY, {_PENDING: _WAIT}),),
         sentences={
-            None: "{They} missed the deadline of {missed} and lost the seat. {loss}.{cooldown}",
+            None: "{They} missed the deadline of {missed} and lost the seat. {loss}.{cooldown}"
         },
     ),
     EventType.LAPSED: LoggedEvent(
@@ -177,7 +170,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 "was not verified in time",
                 "Ended: the address was not verified",
                 "Ended: the address was not verified",
-            ),
+            )
         },
         filtered="Lapsed",
         webhook="A person missed the last deadline, or never proved the address",
@@ -206,13 +199,9 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.REINSTATE,
                 {_WAIT: _WAIT, _ENDED: _WAIT},
-                action=Action.REINSTATE,
+                Action.REINSTATE,
+                (errors.NotReinstatable, errors.AlreadyApplied, *_CHANGED),
                 of_verified=True,
-                refuses=(
-                    errors.NotReinstatable,
-                    errors.AlreadyApplied,
-                    *_CHANGED,
-                ),
             ),
         ),
         sentences={
@@ -237,7 +226,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             None: (
                 "The order of everyone in line was drawn by lot, and this gave {they} {their} "
                 "place. People who apply later join behind."
-            ),
+            )
         },
     ),
     EventType.DEFERRED: LoggedEvent(
@@ -251,12 +240,9 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.DEFER,
                 {_WAIT: _WAIT},
-                action=Action.DEFER,
+                Action.DEFER,
+                (errors.NotDeferrable, *_CHANGED),
                 of_verified=True,
-                refuses=(
-                    errors.NotDeferrable,
-                    *_CHANGED,
-                ),
             ),
         ),
         sentences={
@@ -277,12 +263,9 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.PREACCEPT,
                 {_WAIT: _WAIT},
-                action=Action.PREACCEPT,
+                Action.PREACCEPT,
+                (errors.NotPreacceptable, *_CHANGED),
                 of_verified=True,
-                refuses=(
-                    errors.NotPreacceptable,
-                    *_CHANGED,
-                ),
             ),
         ),
         sentences={
@@ -303,7 +286,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
                 "took back the wish to pass",
                 "Took back the wish to pass",
                 "You took back your wish to pass",
-            ),
+            )
         },
         webhook="A person asked to pass their next turn, or took that back",
         wish="pass_next",
@@ -311,12 +294,9 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.ASK_PASS,
                 {_WAIT: _WAIT},
-                action=Action.PASS_TURN,
+                Action.PASS_TURN,
+                (errors.NotPassable, *_CHANGED),
                 of_verified=True,
-                refuses=(
-                    errors.NotPassable,
-                    *_CHANGED,
-                ),
             ),
         ),
         sentences={
@@ -337,20 +317,16 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.PASS,
                 {_WAIT: _WAIT, _PENDING: _WAIT},
-                action=Action.PASS_TURN,
+                Action.PASS_TURN,
+                (errors.NotPassable, errors.AcknowledgmentExpired, *_CHANGED),
                 of_verified=True,
-                refuses=(
-                    errors.NotPassable,
-                    errors.AcknowledgmentExpired,
-                    *_CHANGED,
-                ),
             ),
         ),
         sentences={
             None: (
                 "{They} passed {own} turn and did not take the seat. This does not count as a "
                 "miss, and the place in line stays the same.{cooldown}"
-            ),
+            )
         },
     ),
     EventType.WITHDRAWN: LoggedEvent(
@@ -360,12 +336,9 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.WITHDRAW,
                 {_WAIT: _ENDED, _PENDING: _ENDED, _ACTIVE: _ENDED},
+                Action.WITHDRAW,
+                (errors.IllegalMove, errors.ClockMoving),
                 outcome=Outcome.WITHDRAWN,
-                action=Action.WITHDRAW,
-                refuses=(
-                    errors.IllegalMove,
-                    errors.ClockMoving,
-                ),
             ),
         ),
         sentences={
@@ -385,32 +358,23 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.REMOVE,
                 {_WAIT: _ENDED, _PENDING: _ENDED, _ACTIVE: _ENDED},
+                Action.DECIDE,
+                (errors.IllegalMove, errors.ClockMoving),
                 outcome=Outcome.REMOVED,
-                action=Action.DECIDE,
-                refuses=(
-                    errors.IllegalMove,
-                    errors.ClockMoving,
-                ),
             ),
             Verb(
                 Move.REJECT,
                 {_WAIT: _ENDED, _PENDING: _ENDED, _ACTIVE: _ENDED},
+                Action.DECIDE,
+                (errors.IllegalMove, errors.ClockMoving),
                 outcome=Outcome.REJECTED,
-                action=Action.DECIDE,
-                refuses=(
-                    errors.IllegalMove,
-                    errors.ClockMoving,
-                ),
             ),
             Verb(
                 Move.HIRE,
                 {_ACTIVE: _ENDED},
+                Action.DECIDE,
+                (errors.IllegalMove, errors.ClockMoving),
                 outcome=Outcome.HIRED,
-                action=Action.DECIDE,
-                refuses=(
-                    errors.IllegalMove,
-                    errors.ClockMoving,
-                ),
             ),
         ),
         sentences={
@@ -440,7 +404,7 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Outcome.JOB_CLOSED: (
                 "The company closed the job before {they} had a confirmed seat, so the "
                 "application ended."
-            ),
+            )
         },
     ),
     EventType.CONTESTED: LoggedEvent(
@@ -453,22 +417,22 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.CONTEST,
                 {_ENDED: _ENDED},
-                action=Action.CONTEST,
-                of_verified=True,
-                refuses=(
+                Action.CONTEST,
+                (
                     errors.LogArchived,
                     errors.NotContestable,
                     errors.AlreadyContested,
                     errors.ContestTooLate,
                     errors.ClockMoving,
                 ),
+                of_verified=True,
             ),
         ),
         sentences={
             None: (
                 "{They} asked the company to look again at how the application ended. The company "
                 "must answer by {answer_by}."
-            ),
+            )
         },
     ),
     EventType.CONTEST_ANSWERED: LoggedEvent(
@@ -480,15 +444,15 @@ OF_APPLICATIONS: dict[EventType, LoggedEvent] = {
             Verb(
                 Move.ANSWER_CONTEST,
                 {_ENDED: _ENDED},
-                action=Action.ANSWER_CONTEST,
-                of_verified=True,
-                refuses=(
+                Action.ANSWER_CONTEST,
+                (
                     errors.ContestAnswered,
                     errors.NotReinstatable,
                     errors.AlreadyApplied,
                     errors.ClockMoving,
                     errors.SandboxFull,
                 ),
+                of_verified=True,
             ),
         ),
         sentences={

@@ -259,7 +259,7 @@ class PastPlace(PlaceState):
         """Take over an application's values from an event's data."""
         for name, logged, is_time, blank in LOGGED:
             value = data.get(logged, blank)
-            setattr(self, name, parse_logged_time(value) if is_time else value)
+            setattr(self, name, parse_logged_time(value) if value and is_time else value)
         self.decay_count = data["decay_count"]  # in every event
 
     @property

@@ -135,7 +135,7 @@ def test_every_name_is_in_the_file_that_the_page_names(page: str) -> None:
 
 
 def test_a_name_that_is_gone_from_its_file_is_noticed() -> None:
-    text = "`MOVES`, `Gone` and `Move` in\n`pipeline/domain/verbs.py`; `@change` from `manage.py`"
+    text = "`MOVES`, `Gone` and `VERBS` in\n`pipeline/domain/verbs.py`; `@change` from `manage.py`"
     text += ", `@change` from `pipeline/line/lock.py`"
 
     assert unknown(text) == ["Gone in pipeline/domain/verbs.py", "change in pipeline/line/lock.py"]

@@ -17,10 +17,8 @@ from jobs.policies import misses_left_under_policy
 from pipeline.api.v1.fields import (
     Address,
     Choice,
-    Flag,
     Letter,
     Metadata,
-    Moment,
     Name,
     Shape,
     Text,
@@ -143,24 +141,6 @@ class DecisionIn(Shape):
             why = "Must be one of the codes, since the text is in note."
             _refuse_application_input("reason", why, "invalid_choice")
         return attrs | {"reason": Reason(code) if code else None, "note": note or reason}
-
-
-class DeferralIn(Shape):
-    """A person asks not to be offered a seat until a time; null cancels this."""
-
-    not_before = Moment(allow_null=True)
-
-
-class PreacceptanceIn(Shape):
-    """A person accepts a seat that is offered before a time; null cancels this."""
-
-    accept_until = Moment(allow_null=True)
-
-
-class PassNextIn(Shape):
-    """A person passes their next turn; false cancels this."""
-
-    pass_next = Flag()
 
 
 class ReinstatementIn(Shape):

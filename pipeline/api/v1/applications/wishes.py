@@ -10,16 +10,29 @@ from rest_framework.response import Response
 from pipeline.api.auth import caller_of, own_application
 from pipeline.api.endpoint import Endpoint, endpoint_body
 from pipeline.api.openapi.schemas import describes_move
-from pipeline.api.v1.applications.shapes import (
-    ApplicationOut,
-    DeferralIn,
-    PassNextIn,
-    PreacceptanceIn,
-    application_answer,
-)
+from pipeline.api.v1.applications.shapes import ApplicationOut, application_answer
+from pipeline.api.v1.fields import Flag, Moment, Shape
 from pipeline.domain.permissions import Action
 from pipeline.domain.states import Move
 from pipeline.services.turns import defer, pass_next, pass_offer, preaccept
+
+
+class DeferralIn(Shape):
+    """A person asks not to be offered a seat until a time; null cancels this."""
+
+    not_before = Moment(allow_null=True)
+
+
+class PreacceptanceIn(Shape):
+    """A person accepts a seat that is offered before a time; null cancels this."""
+
+    accept_until = Moment(allow_null=True)
+
+
+class PassNextIn(Shape):
+    """A person passes their next turn; false cancels this."""
+
+    pass_next = Flag()
 
 
 class Defer(Endpoint):
@@ -31,9 +44,8 @@ class Defer(Endpoint):
         ApplicationOut,
         takes=(DeferralIn,),
         about="The person keeps their place in line. Until `not_before`, at most 60 days ahead,"
-        " seats"
-        " go to the people behind them; that does not count as a miss. With null, they can be"
-        " offered a seat at once. Only a verified person on the waitlist without an open offer"
+        " seats go to the people behind them; that does not count as a miss. With null, they can"
+        " be offered a seat at once. Only a verified person on the waitlist without an open offer"
         " can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
@@ -97,9 +109,8 @@ class PassNext(Endpoint):
         takes=(PassNextIn,),
         about="When the person's turn comes, it is passed: the seat goes to the next in line,"
         " and the rest is as with `/pass`. This cancels a yes in advance, and a later yes in"
-        " advance cancels this. With false, the person takes the turn. Only a verified person"
-        " on the"
-        " waitlist can do this.",
+        " advance cancels this. With false, the person takes the turn. Only a verified person on"
+        " the waitlist can do this.",
     )
     def post(self, request: Request, application_id: UUID) -> Response:
         """Pass the next turn when it comes, or cancel that. Repeating it is harmless."""
