@@ -368,21 +368,28 @@ class Memory:
         self.plans[at : at + 1] = [plan] if plan.times_left else []
 
     def write(self, job: LockedJob, *, commit: bool) -> None:
+        self.keep(job)
+        job.mark_written()
+
+    def keep(self, job: LockedJob) -> None:
+        """Keep the changes of a job."""
         for application in (*job.created.values(), *job.changed.values()):
-            row = ApplicationRow._make(_row_of(application))
-            if row.id in self.rows:
-                for order, key in self._keys(self.rows[row.id]):
-                    del order[bisect_left(order, key)]
-            self.rows[row.id] = row
-            self._applications_of[row.applicant_id].add(row.id)
-            for order, key in self._keys(row):
-                insort(order, key)
+            self.put(ApplicationRow._make(_row_of(application)))
         self.zones |= job.zones
         self.log += job.entries
         for entry in job.entries:
             self._log_of[entry.application_id].append(entry)
         self.job = job
-        job.mark_written()
+
+    def put(self, row: ApplicationRow) -> None:
+        """Keep a row, instead of the former one of that application."""
+        if row.id in self.rows:
+            for order, key in self._keys(self.rows[row.id]):
+                del order[bisect_left(order, key)]
+        self.rows[row.id] = row
+        self._applications_of[row.applicant_id].add(row.id)
+        for order, key in self._keys(row):
+            insort(order, key)
 
     def _read(self, id: UUID) -> Application:
         return _application(self.rows[id])

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 from pipeline.domain.errors import LineError
+from pipeline.line import lock
+from pipeline.line.event_log import LogEntry
 from pipeline.models import Application, Event
 from pipeline.services.joining import apply
+from tests.properties.both import Both
 from tests.properties.comparison import assert_log_agrees, assert_rows_agree
 from tests.properties.model import Model
 from tests.properties.planned import Refused
@@ -20,28 +25,46 @@ from tests.support.invariants import assert_line_is_sound
 
 
 class Beside:
-    """A job and its model. `passed` is how much time a test has let pass, in all."""
+    """A job and its model. `passed` is how much time a test has let pass, in all.
+
+    The job's line is in the database and in memory.
+    """
 
     job_id: UUID
     model: Model
+    both: Both
     passed: timedelta
+    patches: ExitStack
     agrees = False
     # The most seats held at any instant of the change under way.
     most = 0
 
     def begin(self, capacity: int, policy: dict[str, Any]) -> None:
         """Create the job, open, and its model."""
+        self.patches, self.passed = ExitStack(), timedelta()
+        self.set_stage()
         self.job_id = self.create_job(capacity, policy)
-        self.passed = timedelta()
-        self.model = Model(capacity, policy, factories.row_of(self.job_id).created_at)
-        for event in factories.events(self.job_id):
+        self.model = Model(capacity, policy, self.events()[0].at)
+        for event in self.events():
             self.model.now = event.at
             opened = event.event == "JOB_OPENED"
             before, self.model.status = ("DRAFT", "OPEN") if opened else (None, "DRAFT")
             self.model.write(event.event, before=before, after=self.model.status)
 
+    def set_stage(self) -> None:
+        """Keep the lines in memory too."""
+        self.both = Both()
+        self.patches.enter_context(patch.object(lock, "DATABASE", self.both))
+
     def create_job(self, capacity: int, policy: dict[str, Any]) -> UUID:
         return factories.job(capacity=capacity, **policy)
+
+    def new_person(self) -> UUID:
+        return factories.applicant().id
+
+    def events(self, *, after: int = 0) -> list[Event] | list[LogEntry]:
+        """Return the job's log, after that seq."""
+        return factories.events(self.job_id, after=after)
 
     def clock(self) -> datetime:
         """Return the time that the job goes by."""
@@ -62,14 +85,20 @@ class Beside:
         except Refused as error:
             wanted = str(error)
         assert refusal == wanted
-        assert_log_agrees(self.job_id, self.model, self.passed, after=seq)
-        assert_rows_agree(self.job_id, self.model, self.passed)
+        self.compare(seq)
+        self.agrees = True
+
+    def compare(self, seq: int) -> None:
+        """Compare the line, and its log after that seq, with the model."""
+        job, people = factories.row_of(self.job_id), Application.objects.filter(job_id=self.job_id)
+        assert_log_agrees(self.events(after=seq), self.model, self.passed, after=seq)
+        assert_rows_agree(job, people, self.model, self.passed)
         assert_line_is_sound(
             self.job_id,
             most_seats=max(self.most, self.model.capacity),
             with_log=len(self.model.log) > seq,  # nothing is new in it otherwise
         )
-        self.agrees = True
+        self.both.assert_rows_are_the_same(self.job_id)
 
     def settle_model(self, until: datetime) -> None:
         self.model.now = until
@@ -79,8 +108,7 @@ class Beside:
 
     def moment(self, seq: int, earlier: datetime) -> datetime:
         """Return the time of the change after that seq; if it left no trace, `earlier`."""
-        new = Event.objects.filter(job_id=self.job_id, seq__gt=seq)
-        moments = set(new.values_list("at", flat=True)) or {earlier}
+        moments = {event.at for event in self.events(after=seq)} or {earlier}
         assert len(moments) == 1, "one change has one time"
         assert earlier <= max(moments) <= self.clock()
         return max(moments)
@@ -101,6 +129,7 @@ class Beside:
     def wait(self, seconds: float) -> None:
         """Let time pass for both."""
         let_time_pass(self.job_id, seconds)
+        self.both.let_time_pass(self.job_id, timedelta(seconds=seconds))
         self.passed += timedelta(seconds=seconds)
         self.model.passed = self.passed
 

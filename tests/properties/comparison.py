@@ -3,6 +3,7 @@ the rows are shifted into the past: `passed` is by how much, in all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,15 +13,22 @@ from uuid import UUID
 from jobs.models import Job
 from pipeline.audit.archive import archive_log, replay_archived_log
 from pipeline.audit.verify import Line, replay
-from pipeline.models import Application, Event
+from pipeline.line.event_log import LogEntry
+from pipeline.line.locked_job import LockedJob
+from pipeline.models import Application, ApplicationRow, Event
 from pipeline.selectors.past import PastPlace
 from tests.properties.model import Model
 from tests.properties.standing import Standing
 
 
-def assert_rows_agree(job_id: UUID, model: Model, passed: timedelta) -> None:
+def assert_rows_agree(
+    job: Job | LockedJob,
+    people: Iterable[Application | ApplicationRow],
+    model: Model,
+    passed: timedelta = timedelta(),
+) -> None:
     """The job's row and every application are what the model says."""
-    rows = {row.id: row for row in Application.objects.filter(job_id=job_id)}
+    rows = {row.id: row for row in people}
     assert rows.keys() == {who.id for who in model.people}
     for who in model.people:
         assert _told(rows[who.id], passed) == _expected(who), who.id
@@ -31,10 +39,10 @@ def assert_rows_agree(job_id: UUID, model: Model, passed: timedelta) -> None:
     waiting = [row for row in rows.values() if row.status == "WAITLIST"]
     waiting.sort(key=lambda row: (row.ticket or 0, row.tie or 0))
     assert [row.id for row in waiting] == [who.id for who in model.queue]
-    _job_agrees(Job.objects.get(id=job_id), model, passed)
+    _job_agrees(job, model, passed)
 
 
-def _job_agrees(job: Job, model: Model, passed: timedelta) -> None:
+def _job_agrees(job: Job | LockedJob, model: Model, passed: timedelta) -> None:
     assert (job.status, job.capacity, job.policy.values(), job.policy_version) == (
         model.status,
         model.capacity,
@@ -53,9 +61,14 @@ def _job_agrees(job: Job, model: Model, passed: timedelta) -> None:
     assert job.unverified_count == sum(who.verify_by is not None for who in model.queue)
 
 
-def assert_log_agrees(job_id: UUID, model: Model, passed: timedelta, *, after: int) -> None:
+def assert_log_agrees(
+    log: Iterable[Event | LogEntry],
+    model: Model,
+    passed: timedelta = timedelta(),
+    *,
+    after: int,
+) -> None:
     """The events after that seq are the model's."""
-    log = Event.objects.filter(job_id=job_id, seq__gt=after).order_by("seq")
     told = [
         (
             event.event,
@@ -109,7 +122,7 @@ def _line_agrees(line: Line, then: dict[str, Any], passed: timedelta) -> None:
     assert told == {who.id: _expected(who) for who in then["people"].values()}
 
 
-def _told(row: Application | PastPlace, passed: timedelta) -> tuple[Any, ...]:
+def _told(row: Application | ApplicationRow | PastPlace, passed: timedelta) -> tuple[Any, ...]:
     times = (
         row.eligible_at,
         row.not_before,

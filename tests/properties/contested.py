@@ -32,19 +32,24 @@ def answer(model: Model, who: Standing, *, changed: bool) -> None:
     if not who.asks:
         raise Refused("ContestAnswered")
     if changed:
-        others = [p for p in model.people if p.person == who.person and p is not who]
-        assert who.ended_at is not None
-        drawn_since = model.drawn_at is not None and who.ended_at < model.drawn_at
-        is_gone = model.status == "CLOSED" or drawn_since
-        if not is_gone and any(p.status != "INACTIVE" for p in others):
-            raise Refused("AlreadyApplied")
-        later = any(p.applied_at > who.applied_at and not p.verify_by for p in others)
-        if is_gone or later:
-            raise Refused("NotReinstatable")
-        give_back(model, who)
+        look_again(model, who)
     else:
         who.asks = False
         model.write("CONTEST_ANSWERED", who, **ENDED)
+
+
+def look_again(model: Model, who: Standing) -> None:
+    """Give the place before the end back, if it is still there."""
+    others = [p for p in model.people if p.person == who.person and p is not who]
+    assert who.ended_at is not None
+    drawn_since = model.drawn_at is not None and who.ended_at < model.drawn_at
+    is_gone = model.status == "CLOSED" or drawn_since
+    if not is_gone and any(p.status != "INACTIVE" for p in others):
+        raise Refused("AlreadyApplied")
+    later = any(p.applied_at > who.applied_at and not p.verify_by for p in others)
+    if is_gone or later:
+        raise Refused("NotReinstatable")
+    give_back(model, who)
 
 
 def give_back(model: Model, who: Standing) -> None:

@@ -21,7 +21,6 @@ from hypothesis.stateful import (
 
 from jobs.models import Job
 from pipeline.domain.states import Outcome, ReinstatementReason
-from pipeline.line import settle as fill
 from pipeline.line import settle as line_settle
 from pipeline.services.jobs import (
     JobChanges,
@@ -88,16 +87,15 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
         self, capacity: int, policy: dict[str, Any], people: int, most_passes: int = 1_000
     ) -> None:
         self.begin(capacity, policy)
-        self.lowered = patch.object(fill, "MOST_PASSES", most_passes)
-        self.lowered.start()
+        self.patches.enter_context(patch.object(line_settle, "MOST_PASSES", most_passes))
         self.model.most_passes = most_passes
         for _ in range(people):
-            self.applies(factories.applicant().id, company=True)
+            self.applies(self.new_person(), company=True)
 
     @rule(people=st.integers(1, 4), verified=st.booleans())
     def new_people_apply(self, people: int, verified: bool) -> None:
         for _ in range(people):
-            self.applies(factories.applicant().id, verified=verified)
+            self.applies(self.new_person(), verified=verified)
 
     @rule(which=picks, verified=st.booleans(), company=st.booleans())
     def somebody_applies_again(self, which: int, verified: bool, company: bool) -> None:
@@ -282,15 +280,17 @@ class History(ContestRules, PassRules, RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Every history that went well ends with the job closed, and everyone closed out."""
-        if not hasattr(self, "model"):
+        if not hasattr(self, "patches"):
             return
-        try:
+        with self.patches:
             if self.agrees:
                 self.company_opens_pauses_or_closes("CLOSED")
                 while self.live("WAITLIST", "PENDING_ACKNOWLEDGMENT"):
                     self.settles(touch=False)
-        finally:
-            self.lowered.stop()
+        self.leave()
+
+    def leave(self) -> None:
+        """Let no other history settle this job."""
         Job.objects.filter(id=self.job_id).update(next_due_at=None)
 
 

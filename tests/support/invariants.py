@@ -29,12 +29,9 @@ def assert_line_is_sound(
     """
     job = Job.objects.get(id=job_id)
     people = list(Application.objects.filter(job_id=job_id).order_by("id"))
-    _counters_are_counts(job, people)
-    _seats_are_within(max(most_seats or 0, job.capacity), people)
-    _nobody_is_live_twice(people)
-    _order_is_total(job, people)
-    _no_seat_is_idle(job, people)
-    _hints_are_bounds(job, people)
+    plans = list(PlannedSeats.objects.filter(job_id=job_id))
+    assert_rows_are_sound(job, people, plans, most_seats=most_seats)
+    assert not seat_is_idle(job, people) or _walk_is_unfinished(job)
     if not with_log:
         return
     log = list(Event.objects.filter(job_id=job_id).order_by("seq"))
@@ -45,6 +42,17 @@ def assert_line_is_sound(
     assert verdict.differences == []
     assert verdict.replay_matches
     assert (verdict.head_seq, verdict.head_hash) == (job.seq, bytes(job.chain_head).hex())
+
+
+def assert_rows_are_sound(
+    job: Job, people: list[Application], plans: list[PlannedSeats], *, most_seats: int | None
+) -> None:
+    """Check everything that holds for a line's rows at every commit, but for idle seats."""
+    _counters_are_counts(job, people)
+    _seats_are_within(max(most_seats or 0, job.capacity), people)
+    _nobody_is_live_twice(people)
+    _order_is_total(job, people)
+    _hints_are_bounds(job, people, plans)
 
 
 def _of(people: list[Application], *statuses: str) -> list[Application]:
@@ -83,9 +91,10 @@ def _order_is_total(job: Job, people: list[Application]) -> None:
     assert all(ticket <= job.next_ticket for ticket in clean)
 
 
-def _no_seat_is_idle(job: Job, people: list[Application]) -> None:
+def seat_is_idle(job: Job, people: list[Application]) -> bool:
+    """Whether a seat is free that someone in line may take."""
     if job.status != "OPEN" or job.awaits_draw:
-        return
+        return False
     held = len(_of(people, "ACTIVE", "PENDING_ACKNOWLEDGMENT"))
     eligible = [
         person
@@ -93,7 +102,7 @@ def _no_seat_is_idle(job: Job, people: list[Application]) -> None:
         if person.verify_by is None
         and (person.held_until is None or person.held_until <= job.last_event_at)
     ]
-    assert held >= job.capacity or not eligible or _walk_is_unfinished(job)
+    return held < job.capacity and bool(eligible)
 
 
 def _walk_is_unfinished(job: Job) -> bool:
@@ -144,16 +153,16 @@ def _log_tells_each_change(log: list[Event]) -> None:
             stands[event.application_id] = event.to_status
 
 
-def _hints_are_bounds(job: Job, people: list[Application]) -> None:
+def _hints_are_bounds(job: Job, people: list[Application], plans: list[PlannedSeats]) -> None:
     tickets = [person.ticket for person in _of(people, "WAITLIST") if person.ticket is not None]
     assert job.head_ticket <= min([job.next_ticket, *tickets])
-    due = _true_due(job, people)
+    due = _true_due(job, people, plans)
     if due and job.is_test:  # due by the database's clock, and at once if its time has passed
         due = max(due - timedelta(seconds=job.clock_offset_seconds), database_now())
     assert due is None or (job.next_due_at is not None and job.next_due_at <= due)
 
 
-def _true_due(job: Job, people: list[Application]) -> datetime | None:
+def _true_due(job: Job, people: list[Application], plans: list[PlannedSeats]) -> datetime | None:
     pending, waiting = _of(people, "PENDING_ACKNOWLEDGMENT"), _of(people, "WAITLIST")
     moments = [person.acknowledge_by for person in pending]
     if job.awaits_draw and job.status in ("OPEN", "PAUSED"):
@@ -162,7 +171,6 @@ def _true_due(job: Job, people: list[Application]) -> datetime | None:
         at = job.last_event_at
         moments += [max(p.held_until or at, at) for p in waiting if p.verify_by is None]
     moments += [person.verify_by for person in waiting]
-    plans = list(PlannedSeats.objects.filter(job_id=job.id))
     assert job.status != "CLOSED" or not plans
     for plan in plans:
         assert plan.done < plan.times
