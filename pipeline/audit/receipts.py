@@ -45,7 +45,7 @@ AT_ONCE = 2_000
 SHOWN = frozenset(
     "places missed active pending waiting unverified next_ticket status capacity policy"
     " planned_seats_id draw_at seed algorithm drawn".split()
-).union(each.told.name or name for name, each in PLACE.items() if not each.told.is_private)
+).union(each.notes.name or name for name, each in PLACE.items() if not each.notes.is_private)
 # One word for the events that end an application by a decision of either side.
 LEFT = "LEFT"
 _DECISIONS = (EventType.WITHDRAWN, EventType.REMOVED, EventType.CLOSED_OUT)

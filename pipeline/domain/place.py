@@ -14,8 +14,8 @@ from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the log, clients and exports are told of a field.
+class Notes:
+    """Notes on a field: what the log, clients and exports need to know.
 
     `name`: its name in the log, if that is another one. `about`: its description for clients; it
     then stands in exports and in what a person can read of their data. `is_wish`: the person sets
@@ -34,21 +34,21 @@ class Told:
 class PlaceState:
     """Place of an application: what its row and each of its events in the log hold of it."""
 
-    decay_count: Annotated[int, Told(is_constant=True)] = 0
+    decay_count: Annotated[int, Notes(is_constant=True)] = 0
     ticket: int | None = None
     tie: int | None = None
-    acknowledge_by: Annotated[datetime | None, Told("deadline")] = None
+    acknowledge_by: Annotated[datetime | None, Notes("deadline")] = None
     eligible_at: datetime | None = None
     not_before: Annotated[
         datetime | None,
-        Told(
+        Notes(
             about="Until then, the person wants no seat; null if it has passed or was never asked.",
             is_wish=True,
         ),
     ] = None
     accept_until: Annotated[
         datetime | None,
-        Told(
+        Notes(
             about="Until then, a seat for the person is confirmed at once; null if the time has"
             " passed.",
             is_wish=True,
@@ -57,12 +57,12 @@ class PlaceState:
     ] = None
     passes_used: Annotated[
         int,
-        Told(
+        Notes(
             about="Turns that the person has passed. They still count if the person applies again."
         ),
     ] = 0
     pass_next: Annotated[
-        bool, Told(about="Whether the person passes the next turn.", is_wish=True)
+        bool, Notes(about="Whether the person passes the next turn.", is_wish=True)
     ] = False
     passed_at: datetime | None = None
     verify_by: datetime | None = None
@@ -79,7 +79,7 @@ class PlaceField(NamedTuple):
     name: str
     kind: type
     blank: Any
-    told: Told
+    notes: Notes
 
 
 def _place_fields() -> dict[str, PlaceField]:
@@ -88,19 +88,19 @@ def _place_fields() -> dict[str, PlaceField]:
     found = {}
     for each in fields(PlaceState):
         kind, *_ = get_args(plain[each.name]) or (plain[each.name],)
-        told, *_ = getattr(marked[each.name], "__metadata__", ()) or (Told(),)
-        found[each.name] = PlaceField(each.name, kind, each.default, told)
+        notes, *_ = getattr(marked[each.name], "__metadata__", ()) or (Notes(),)
+        found[each.name] = PlaceField(each.name, kind, each.default, notes)
     return found
 
 
 PLACE = _place_fields()
-# The wishes of a person who waits, and what is told to clients and in exports.
-WISHES = {name: each for name, each in PLACE.items() if each.told.is_wish}
+# The wishes of a person who waits, and what clients, exports and a person's own data show.
+WISHES = {name: each for name, each in PLACE.items() if each.notes.is_wish}
 # Each field's name, its name in the log, whether it is a time, and the value that the log omits.
 LOGGED = [
-    (name, told.name or name, kind is datetime, None if told.is_constant else blank)
-    for name, kind, blank, told in PLACE.values()
+    (name, notes.name or name, kind is datetime, None if notes.is_constant else blank)
+    for name, kind, blank, notes in PLACE.values()
 ]
 TIMED_WISHES = [name for name, each in WISHES.items() if each.kind is datetime]
-TOLD = {name: each for name, each in PLACE.items() if each.told.about}
+PUBLISHED = {name: each for name, each in PLACE.items() if each.notes.about}
 _values_of = attrgetter(*PLACE)

@@ -33,14 +33,13 @@ AFTER_REMOVAL, TAKEN_BACK = "removal", "taken back"
 # What can refuse any change of a line that may offer seats.
 _CHANGED = (errors.IllegalMove, errors.ClockMoving, errors.SandboxFull)
 _JOINING = (
-    *(
-        errors.AlreadyApplied,
-        errors.AlreadyDecided,
-        errors.ExternalIdTaken,
-        errors.JobNotOpen,
-        errors.DrawFull,
-    ),
-    *(errors.ClockMoving, errors.SandboxFull),
+    errors.AlreadyApplied,
+    errors.AlreadyDecided,
+    errors.ExternalIdTaken,
+    errors.JobNotOpen,
+    errors.DrawFull,
+    errors.ClockMoving,
+    errors.SandboxFull,
 )
 # What is said of every offer.
 _DEADLINE = " It must be confirmed by {deadline}, or it goes to the next in line.{quiet}"

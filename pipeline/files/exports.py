@@ -21,7 +21,7 @@ from applicants.models import ERASED
 from jobs.models import Job
 from pipeline.database.replica import reads_replica
 from pipeline.domain.errors import FilesFull, JobNotFound, LogArchived, StoredFileNotFound
-from pipeline.domain.place import TOLD
+from pipeline.domain.place import PUBLISHED
 from pipeline.files.stored import FileWriter, remove_written_files
 from pipeline.line.event_log import exported_log_row, logged_time
 from pipeline.line.removed_logs import refuse_removed_log, refuse_removed_log_of
@@ -60,7 +60,7 @@ APPLICATION_COLUMNS = (
     "decay_count",
     "note",
     "external_id",
-    *TOLD,
+    *PUBLISHED,
 )
 
 _APPLICATIONS = f"""
@@ -74,7 +74,7 @@ SELECT a.id, a.applicant_id, a.name,
        a.decay_count, a.applied_at, a.promoted_at, a.acknowledge_by, a.acknowledged_at,
        a.eligible_at, a.ended_at, last.policy_version, note.text,
        a.decay_count, note.text, attached.external_id,
-       {", ".join(f"a.{name}" for name in TOLD)}
+       {", ".join(f"a.{name}" for name in PUBLISHED)}
 FROM pipeline_application a
 JOIN applicants_applicant person ON person.id = a.applicant_id
 LEFT JOIN LATERAL (

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from applicants.codes import kept_code_of
 from applicants.models import Applicant, ApplicantToken
-from pipeline.domain.place import TOLD
+from pipeline.domain.place import PUBLISHED
 from pipeline.models import Application, Email, Event, RemovedLog
 from pipeline.selectors.review import annotations_of, contest_texts_of_applications
 from pipeline.wording.sentences import Reader, sentence
@@ -105,7 +105,7 @@ def _my_data_of_applications(applicant_id: UUID) -> list[dict[str, Any]]:
             "acknowledge_by": row.acknowledge_by,
             "acknowledged_at": row.acknowledged_at,
             "eligible_at": row.eligible_at,
-            **{name: getattr(row, name) for name in TOLD},
+            **{name: getattr(row, name) for name in PUBLISHED},
             "ended_at": row.ended_at,
             "asked_to_look_again": written.get(row.id, []),
             "kept_by_the_company": kept[row.id].for_the_person(),

@@ -1,4 +1,4 @@
-"""Words about events, ends, contests, wishes and emails. Pure."""
+"""Words about events, ends, contests and emails. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences about log events for each kind of reader, in one table. Pure.
+"""Sentences about log events for each kind of reader. Pure.
 
 Applicants read "you"; companies read "the applicant". No sentence holds a name, an address or free
 text: the log has none. Times are to the minute, or to the second where several lie within minutes,

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from pipeline.api.openapi.schemas import Schema
 from pipeline.api.problem_types import ProblemType
 from pipeline.api.problems import problem
-from pipeline.domain.place import TOLD
+from pipeline.domain.place import PUBLISHED
 
 # Values of fields in examples, by type and name or by name alone.
 _KNOWN: dict[str, Any] = {
@@ -88,7 +88,7 @@ _KNOWN: dict[str, Any] = {
     "acknowledged_at": None,
     "closed_at": None,
     "eligible_at": None,
-    **{name: field.blank for name, field in TOLD.items()},
+    **{name: field.blank for name, field in PUBLISHED.items()},
     "ended_at": None,
     "first_bad_seq": None,
     "next_cursor": None,

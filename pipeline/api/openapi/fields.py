@@ -22,7 +22,7 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resol
 from jobs.policies import Policy
 from pipeline.api.openapi.schemas import Schema
 from pipeline.api.v1.fields import METADATA_KEY
-from pipeline.domain.place import TOLD
+from pipeline.domain.place import PUBLISHED
 from pipeline.models import METADATA_KEYS, METADATA_VALUE_LENGTH
 
 # Descriptions of the API's fields that mean something else in one type than in others.
@@ -258,7 +258,7 @@ DESCRIPTIONS = {
     "duration_ms": "Milliseconds from the first line of our program to the response.",
     "updated_at": "When the line, its texts or the company's own ids and texts last changed.",
     "eligible_at": "The end of a cool-down that is still running.",
-    **{name: field.told.about for name, field in TOLD.items()},
+    **{name: field.notes.about for name, field in PUBLISHED.items()},
     "asked_at": "When the person asked.",
     "answer": "What the company answered: it stays (UPHELD) or changes (CHANGED). DROPPED: the "
     "person was erased before. Null while it is open.",
