@@ -58,9 +58,13 @@ class Stage:
             ):
                 for name in names:
                     patches.enter_context(patch.object(module, name, getattr(self, name)))
-            for module, name in ((turns, "Event"), (leaving, "Contest"), (jobs, "JobPosting")):
-                patches.enter_context(patch.object(module, name, none))
-            patches.enter_context(patch.object(jobs, "record_change", none))
+            for module, names in (
+                (turns, ["Event"]),
+                (leaving, ["Contest", "security"]),
+                (jobs, ["JobPosting", "record_change", "security"]),
+            ):
+                for name in names:
+                    patches.enter_context(patch.object(module, name, none))
             patches.enter_context(patch.object(PlannedSeats, "objects", plans))
             patches.enter_context(
                 patch.object(PlannedSeats, "save", lambda plan, **_: self.line.plans.append(plan))

@@ -34,7 +34,7 @@ from tests.support.invariants import assert_rows_are_sound, seat_is_idle
 
 TICK = timedelta(milliseconds=1)
 # Each of these runs a part of the histories, so that several processes share them.
-PARTS = 8
+PARTS = 24
 
 
 class HistoryInMemory(History):
